@@ -1,0 +1,59 @@
+#pragma once
+
+#include <topos/random.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+/// \file
+/// The command line of makemore_mlp, and what of it is refused.
+
+namespace examples {
+
+struct MakemoreOptions {
+  int steps = 5000;
+  std::optional<std::uint64_t> seed;
+  int threads = 0;
+  std::string engine = "native";
+  int compare = 200;
+  std::string corpus;
+  std::string json;
+  std::string svg = "makemore_mlp.svg";
+  std::string checkpoint = "makemore_mlp.safetensors";
+  bool resume = false;
+};
+
+/// Something that the program does not do, said before any work is begun.
+class Refusal : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Reads the command line; none if --help or --version was asked for, and then
+/// answered.
+/// \throws Refusal  names the option at fault
+std::optional<MakemoreOptions> parse_options(int argc, char** argv);
+
+/// The seeds of a run.
+struct Seeds {
+  std::uint64_t embedding = 8;
+  std::uint64_t layers = 7;
+  std::uint64_t shuffle = 9;
+  std::uint64_t names = 10;
+
+  /// The recipe's own, or four numbers drawn from one seed.
+  static Seeds from(std::optional<std::uint64_t> seed) {
+    Seeds seeds;
+    if (seed) {
+      topos::SplitMix random(*seed);
+      seeds.embedding = random.next();
+      seeds.layers = random.next();
+      seeds.shuffle = random.next();
+      seeds.names = random.next();
+    }
+    return seeds;
+  }
+};
+
+}  // namespace examples

@@ -1,0 +1,128 @@
+// Engine, Placement, Session and Run: the public handles.
+
+#include "topos/engine.h"
+
+#include "engine/session_state.h"
+#include "ops/call.h"
+#include "topos/error.h"
+
+namespace topos {
+
+namespace {
+
+/// Runs `body`; an error leaves with the caller's line and what was asked.
+template <class F>
+auto at_line(Site site, std::string_view asked, F&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.add_context(ops::where(site) + std::string(asked) + ": ");
+    throw;
+  }
+}
+
+engines::SessionState& open_state(
+    const std::shared_ptr<engines::SessionState>& state) {
+  if (state == nullptr) throw UsageError("the session was moved from");
+  return *state;
+}
+
+}  // namespace
+
+Tensor Run::of(Symbol value, Site site) const {
+  return at_line(site, "Run::of",
+                 [&] { return session_->result(value, step_); });
+}
+
+double Run::scalar(Symbol value, Site site) const {
+  return at_line(site, "Run::scalar",
+                 [&] { return session_->scalar(value, step_); });
+}
+
+void Run::read(Symbol value, DType dtype, void* elements, std::size_t count,
+               Site site) const {
+  at_line(site, "Run::read_into", [&] {
+    session_->read(value, dtype, elements, count, step_);
+  });
+}
+
+Run Session::step(const Plan& plan, std::initializer_list<Feed> feeds,
+                  Site site) {
+  return step(plan, Feeds(feeds.begin(), feeds.size()), site);
+}
+
+Run Session::step(const Plan& plan, Feeds feeds, Site site) {
+  return at_line(site, "step", [&] {
+    return Run(state_, open_state(state_).step(plan, feeds));
+  });
+}
+
+Tensor Session::state(Symbol symbol, Site site) const {
+  return at_line(site, "state",
+                 [&] { return open_state(state_).state(symbol); });
+}
+
+void Session::set(Symbol symbol, const Tensor& value, Site site) {
+  at_line(site, "set", [&] { open_state(state_).set(symbol, value); });
+}
+
+void Session::reset(Site site) {
+  at_line(site, "reset", [&] { open_state(state_).reset(); });
+}
+
+Session Session::fork(Site site) const {
+  return at_line(site, "fork",
+                 [&] { return Session(open_state(state_).fork()); });
+}
+
+Parameters Session::parameters(Site site) const {
+  return at_line(site, "parameters",
+                 [&] { return open_state(state_).parameters(); });
+}
+
+std::string Session::describe(const Plan& plan, Site site) {
+  return at_line(site, "describe",
+                 [&] { return open_state(state_).describe(plan); });
+}
+
+Session::Report Session::report(const Plan& plan, Site site) {
+  return at_line(site, "report",
+                 [&] { return open_state(state_).report(plan); });
+}
+
+std::string_view Engine::name() const { return implementation_->name(); }
+
+Placement Engine::place(const Network& network, const Parameters& parameters,
+                        Site site) const {
+  return at_line(site, "place", [&] {
+    return Placement(std::make_shared<engines::PlacementState>(
+        *implementation_, network, parameters));
+  });
+}
+
+Session Engine::open(const Placement& placement, SessionOptions options,
+                     Site site) const {
+  return at_line(site, "open", [&] {
+    if (&placement.state()->engine() != implementation_) {
+      throw UsageError(std::string("the placement is the engine ") +
+                       std::string(placement.state()->engine().name()) +
+                       "'s, not " + std::string(name()) + "'s");
+    }
+    if (options.threads < 0) {
+      throw UsageError("the number of threads is negative");
+    }
+    return Session(implementation_->open(placement.state(), options));
+  });
+}
+
+Session Engine::open(const Network& network, SessionOptions options,
+                     Site site) const {
+  return open(network, network.parameters(), options, site);
+}
+
+Session Engine::open(const Network& network, const Parameters& parameters,
+                     SessionOptions options, Site site) const {
+  return open(place(network, parameters, site), options, site);
+}
+
+}  // namespace topos

@@ -1,0 +1,170 @@
+// The spec, executed plainly: every node as recorded, one after the other, by
+// the reference code of its operation.
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "engine/session_state.h"
+#include "kernels/float_environment.h"
+#include "ops/call.h"
+#include "ops/evaluate.h"
+#include "topos/error.h"
+
+namespace topos::engines {
+
+namespace {
+
+using graph::Kind;
+
+/// A tensor over borrowed elements: copied, since results outlive a step.
+Tensor copy_of(const Type& type, const std::byte* elements) {
+  std::byte* data = nullptr;
+  Tensor result = Tensor::uninitialized(type, data);
+  const std::size_t bytes = type.size_bytes();
+  if (bytes > 0) std::memcpy(data, elements, bytes);
+  return result;
+}
+
+/// The values of all nodes; `leaf(node)` gives those of parameters and inputs.
+template <class F>
+std::vector<Tensor> interpret(const Program& program, F&& leaf) {
+  const graph::Graph& list = program.list;
+  std::vector<Tensor> values(list.size());
+  std::vector<Tensor> operands;
+  for (std::uint32_t i = 0; i < list.size(); ++i) {
+    const graph::Node& node = list.nodes[i];
+    if (node.kind == Kind::constant) {
+      values[i] = list.payloads.at(i);
+    } else if (node.kind != Kind::operation) {
+      values[i] = leaf(i);
+    } else {
+      operands.clear();
+      for (std::uint32_t operand : list.operands(node)) {
+        operands.push_back(values[operand]);
+      }
+      try {
+        values[i] = ops::evaluate(node.op, node.type, operands);
+      } catch (Error& error) {
+        error.add_context(list.origin(i) + ": ");
+        throw;
+      }
+    }
+  }
+  return values;
+}
+
+class InterpreterSession final : public SessionState {
+ public:
+  using SessionState::SessionState;
+
+ private:
+  struct Plain final : Bound {
+    using Bound::Bound;
+    std::vector<Tensor> values;
+  };
+
+  std::unique_ptr<Bound> bind(
+      std::shared_ptr<const LoweredPlan> plan) override {
+    return std::make_unique<Plain>(std::move(plan));
+  }
+
+  void run(Bound& bound) override {
+    Plain& plain = static_cast<Plain&>(bound);
+    const Program& program = plain.plan->recorded;
+    for (const Program::Carry& carry : program.carries) {
+      own(program.origin[carry.input]);
+    }
+    plain.values = interpret(program, [&](std::uint32_t node) {
+      const Type& type = program.list.nodes[node].type;
+      const std::uint32_t symbol = program.origin[node];
+      if (program.list.nodes[node].kind == Kind::parameter) {
+        return copy_of(type, parameter(symbol));
+      }
+      return copy_of(type, plain.feeds.find(symbol)->data);
+    });
+    // All carries together: no value aliases a slot.
+    for (const Program::Carry& carry : program.carries) {
+      const Tensor next = plain.values[carry.next].contiguous();
+      const std::size_t bytes = next.type().size_bytes();
+      if (bytes > 0) {
+        std::memcpy(slot(program.origin[carry.input])->data, next.data(),
+                    bytes);
+      }
+    }
+  }
+
+  Elements result(Bound& bound, std::size_t index) override {
+    const Plain& plain = static_cast<Plain&>(bound);
+    const Tensor& value =
+        plain.values[plain.plan->recorded.results[index]];
+    return {value.data(), {value.shape(), value.strides(), 0}};
+  }
+
+  std::string describe(Bound& bound) override {
+    return fmt::format("interpreter: {} nodes, each by reference code\n{}",
+                       bound.plan->recorded.size(),
+                       graph::describe(bound.plan->recorded.list));
+  }
+
+  Session::Report report(Bound& bound) override {
+    Session::Report result;
+    const graph::Graph& list = bound.plan->recorded.list;
+    for (const graph::Node& node : list.nodes) {
+      ++result.nodes;
+      result.reference_nodes += node.kind == Kind::operation;
+    }
+    result.groups = result.reference_nodes;
+    return result;
+  }
+};
+
+class Interpreter final : public EngineImplementation {
+ public:
+  std::string_view name() const override { return "interpreter"; }
+  std::shared_ptr<SessionState> open(
+      std::shared_ptr<const PlacementState> placement,
+      SessionOptions options) const override {
+    return std::make_shared<InterpreterSession>(std::move(placement), options);
+  }
+};
+
+}  // namespace
+
+}  // namespace topos::engines
+
+namespace topos {
+
+Engine interpreter::engine() {
+  static const engines::Interpreter instance;
+  return Engine(instance);
+}
+
+Tensor Network::evaluate(Symbol value, std::initializer_list<Feed> feeds,
+                         Site site) const {
+  return evaluate(value, Feeds(feeds.begin(), feeds.size()), site);
+}
+
+Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
+  try {
+    const std::uint32_t node = graph::position(*graph_, value);
+    const engines::Program program = engines::closure(*graph_, node);
+    engines::FeedTable table(program);
+    table.bind(feeds);
+    const kernels::FloatEnvironment environment;
+    return engines::interpret(program, [&](std::uint32_t leaf) {
+             const std::uint32_t symbol = program.origin[leaf];
+             const Type& type = program.list.nodes[leaf].type;
+             if (program.list.nodes[leaf].kind == graph::Kind::input) {
+               return engines::copy_of(type, table.find(symbol)->data);
+             }
+             return parameters().of(Symbol{graph_->tape, symbol}, site);
+           })
+        .at(program.results[0]);
+  } catch (Error& error) {
+    error.add_context(ops::where(site) + "evaluate: ");
+    throw;
+  }
+}
+
+}  // namespace topos

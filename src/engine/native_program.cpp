@@ -1,0 +1,391 @@
+#include "engine/native_program.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kernels/thread_pool.h"
+#include "ops/evaluate.h"
+
+namespace topos::engines {
+
+namespace {
+
+using graph::Kind;
+
+/// Less work than this, in nanoseconds, is not worth a second thread.
+constexpr double worth_a_thread = 20000;
+
+}  // namespace
+
+/// Decides what each group runs and where each value lies.
+class NativeProgram::Planner {
+ public:
+  explicit Planner(NativeProgram& native)
+      : native_(native),
+        program_(native.plan_->simplified),
+        grouping_(native.plan_->grouping),
+        end_(static_cast<std::uint32_t>(grouping_.groups.size())) {}
+
+  void run() {
+    find_uses();
+    compile_groups();
+    find_end_uses();
+    place_carries();
+    place_values();
+    place_scratch();
+    place_results();
+    native_.arena_bytes_ = place_blocks(native_.blocks_);
+  }
+
+ private:
+  std::uint32_t root(std::uint32_t node) const {
+    return grouping_.accesses[node].root;
+  }
+  const graph::Node& node(std::uint32_t id) const {
+    return program_.list.nodes[id];
+  }
+  bool is_leaf(std::uint32_t id) const {
+    return node(id).kind != Kind::operation;
+  }
+
+  /// The last group that reads each root, and whether somebody outside its own
+  /// group does.
+  void find_uses() {
+    last_use_.assign(program_.size(), 0);
+    stored_.assign(program_.size(), false);
+    for (std::uint32_t id = 0; id < program_.size(); ++id) {
+      const std::uint32_t group = grouping_.group_of[id];
+      if (group == Grouping::none) continue;
+      for (std::uint32_t operand : program_.list.operands(id)) {
+        const std::uint32_t source = root(operand);
+        last_use_[source] = std::max(last_use_[source], group);
+        if (grouping_.group_of[source] != group) stored_[source] = true;
+      }
+    }
+    for (std::uint32_t result : program_.results) stored_[root(result)] = true;
+    for (const Program::Carry& carry : program_.carries) {
+      stored_[root(carry.next)] = true;
+    }
+  }
+
+  void compile_groups() {
+    for (const Group& group : grouping_.groups) {
+      Step step;
+      if (group.kind == Group::Kind::single) {
+        step.single.emplace(program_, grouping_, group.members[0].node);
+      } else {
+        step.tile.emplace(program_, grouping_, group, stored_);
+        const bool worth = step.tile->cost() > worth_a_thread;
+        step.parts = worth ? static_cast<int>(std::min<std::int64_t>(
+                                 native_.threads_, step.tile->tile_count()))
+                           : 1;
+      }
+      native_.steps_.push_back(std::move(step));
+    }
+  }
+
+  /// Results and what is copied at the end are needed until then.
+  void find_end_uses() {
+    for (std::uint32_t result : program_.results) last_use_[root(result)] = end_;
+    for (const Program::Carry& carry : program_.carries) {
+      last_use_[root(carry.next)] = end_;
+    }
+  }
+
+  // ---- Carries ----------------------------------------------------------
+
+  void place_carries() {
+    native_.places_.resize(program_.size());
+    for (std::uint32_t i = 0; i < program_.carries.size(); ++i) {
+      const Program::Carry& carry = program_.carries[i];
+      const Access& next = grouping_.accesses[carry.next];
+      if (can_write_in_place(carry)) {
+        native_.places_[carry.next] = {Place::Kind::carry, i};
+        continue;
+      }
+      if (root(carry.next) == carry.input &&
+          next.layout == Layout::row_major(node(carry.input).type.shape)) {
+        continue;  // carried to itself
+      }
+      Copy commit{next, node(carry.next).type, i};
+      if (is_leaf(next.root) && is_carried(next.root)) {
+        // It may be overwritten by another carry before it is copied.
+        commit.block = snapshot(next, commit.type);
+        commit.from = {next.root, Layout::row_major(commit.type.shape)};
+      }
+      native_.commits_.push_back(commit);
+    }
+  }
+
+  bool is_carried(std::uint32_t leaf) const {
+    return std::any_of(
+        program_.carries.begin(), program_.carries.end(),
+        [&](const Program::Carry& carry) { return carry.input == leaf; });
+  }
+
+  /// Whether the group that computes the next value may write it over the old
+  /// one: whoever reads the old value has done so by then.
+  bool can_write_in_place(const Program::Carry& carry) const {
+    const std::uint32_t next = carry.next;
+    if (is_leaf(next) || !is_root(grouping_.accesses, next)) return false;
+    if (native_.places_[next].kind == Place::Kind::carry) return false;
+    if (node(next).type.shape.element_count() == 0) return false;
+    const std::uint32_t group = grouping_.group_of[next];
+    // Read later, or a result, or the next value of another leaf.
+    if (last_use_[carry.input] > group) return false;
+    return !reads(group, carry.input) ||
+           reads_before(group, carry.input, next);
+  }
+
+  bool reads(std::uint32_t group, std::uint32_t source) const {
+    for (const Group::Member& member : grouping_.groups[group].members) {
+      for (std::uint32_t operand : program_.list.operands(member.node)) {
+        if (root(operand) == source) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether the group reads all elements of `source` where they lie, none
+  /// after it writes the element of `result` at the same place.
+  bool reads_before(std::uint32_t group, std::uint32_t source,
+                    std::uint32_t result) const {
+    const Step& step = native_.steps_[group];
+    if (!step.tile) return false;
+    const auto& others = step.tile->other_loads();
+    if (std::find(others.begin(), others.end(), source) != others.end()) {
+      return false;
+    }
+    const auto& members = grouping_.groups[group].members;
+    const auto at = std::find_if(
+        members.begin(), members.end(),
+        [&](const Group::Member& member) { return member.node == result; });
+    const auto index = static_cast<std::size_t>(at - members.begin());
+    for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
+      if (load.node == source) {
+        return load.last_read <= index && load.extent == at->extent &&
+               size_bytes(node(source).type.dtype) ==
+                   size_bytes(node(result).type.dtype);
+      }
+    }
+    return false;
+  }
+
+  // ---- The arena --------------------------------------------------------
+
+  std::uint32_t add_block(std::size_t bytes, std::uint32_t first,
+                          std::uint32_t last) {
+    native_.blocks_.push_back({bytes, first, last, 0});
+    return static_cast<std::uint32_t>(native_.blocks_.size()) - 1;
+  }
+
+  void place_values() {
+    for (std::uint32_t id = 0; id < program_.size(); ++id) {
+      if (is_leaf(id)) native_.places_[id] = {Place::Kind::leaf, 0};
+    }
+    for (std::uint32_t group = 0; group < end_; ++group) {
+      const auto& members = grouping_.groups[group].members;
+      for (const Group::Member& member : members) {
+        const std::uint32_t id = member.node;
+        if (native_.places_[id].kind != Place::Kind::none) continue;
+        const bool single = grouping_.groups[group].kind == Group::Kind::single;
+        if (!single && !stored_[id]) continue;
+        if (const auto block = block_to_reuse(group, id)) {
+          native_.blocks_[*block].last =
+              std::max(native_.blocks_[*block].last, last_use_[id]);
+          native_.places_[id] = {Place::Kind::block, *block};
+        } else {
+          native_.places_[id] = {
+              Place::Kind::block,
+              add_block(node(id).type.size_bytes(), group,
+                        std::max(group, last_use_[id]))};
+        }
+      }
+    }
+  }
+
+  /// The block of an operand that nobody reads after this result is written
+  /// over it.
+  std::optional<std::uint32_t> block_to_reuse(std::uint32_t group,
+                                              std::uint32_t id) {
+    const Step& step = native_.steps_[group];
+    if (!step.tile) return std::nullopt;
+    const std::size_t bytes = node(id).type.size_bytes();
+    for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
+      const Place& place = native_.places_[load.node];
+      if (place.kind != Place::Kind::block) continue;
+      Block& block = native_.blocks_[place.index];
+      if (block.last != group || last_use_[load.node] != group) continue;
+      if (node(load.node).type.size_bytes() != bytes) continue;
+      // Once: `last` moves on for the result, and no second one finds it.
+      if (std::find(reused_.begin(), reused_.end(), place.index) !=
+          reused_.end()) {
+        continue;
+      }
+      if (!reads_before(group, load.node, id)) continue;
+      if (last_use_[id] <= group) reused_.push_back(place.index);
+      return place.index;
+    }
+    return std::nullopt;
+  }
+
+  void place_scratch() {
+    for (std::uint32_t group = 0; group < end_; ++group) {
+      Step& step = native_.steps_[group];
+      std::size_t bytes = 0;
+      if (step.tile) {
+        const int workers = std::min(step.parts, native_.workers_);
+        bytes = step.tile->shared_bytes() +
+                step.tile->worker_bytes() * static_cast<std::size_t>(workers);
+      } else {
+        bytes = step.single->scratch_bytes();
+      }
+      step.scratch_block = add_block(bytes, group, group);
+    }
+  }
+
+  /// A copy of a leaf's elements that outlives the step.
+  std::uint32_t snapshot(const Access& from, const Type& type) {
+    const std::uint32_t block = add_block(type.size_bytes(), end_, end_);
+    native_.snapshots_.push_back({from, type, block, std::nullopt});
+    return block;
+  }
+
+  void place_results() {
+    for (std::uint32_t result : program_.results) {
+      const Access& access = grouping_.accesses[result];
+      ResultPlace place{access, std::nullopt};
+      const Kind kind = node(access.root).kind;
+      if (kind == Kind::input ||
+          (kind == Kind::parameter && is_carried(access.root))) {
+        place.block = snapshot(access, node(result).type);
+        place.access.layout = Layout::row_major(node(result).type.shape);
+      }
+      native_.results_.push_back(place);
+    }
+  }
+
+  NativeProgram& native_;
+  const Program& program_;
+  const Grouping& grouping_;
+  std::uint32_t end_;
+  std::vector<std::uint32_t> last_use_;
+  std::vector<bool> stored_;
+  std::vector<std::uint32_t> reused_;
+};
+
+NativeProgram::NativeProgram(std::shared_ptr<const LoweredPlan> plan,
+                             int threads)
+    : plan_(std::move(plan)), threads_(threads) {
+  workers_ = std::min(threads_, kernels::ThreadPool::instance().size());
+  Planner(*this).run();
+}
+
+std::size_t NativeProgram::reference_nodes() const noexcept {
+  std::size_t count = 0;
+  for (const Step& step : steps_) {
+    count += step.single && step.single->by_reference();
+  }
+  return count;
+}
+
+void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
+                              std::byte* scratch) const {
+  const TileProgram& tile = *step.tile;
+  std::byte* const workers = scratch + tile.shared_bytes();
+  if (step.parts == 1) {
+    tile.pack(addresses, scratch, {0, tile.panel_count()});
+    tile.run(addresses, scratch, workers, 0, tile.tile_count());
+    return;
+  }
+  kernels::ThreadPool& pool = kernels::ThreadPool::instance();
+  const auto parts = static_cast<std::size_t>(step.parts);
+  const std::size_t panels = tile.panel_count();
+  if (panels > 0) {
+    pool.parallel_for(
+        step.parts,
+        [&](int part) {
+          const auto p = static_cast<std::size_t>(part);
+          tile.pack(addresses, scratch,
+                    {panels * p / parts, panels * (p + 1) / parts});
+        },
+        threads_);
+  }
+  const std::int64_t tiles = tile.tile_count();
+  pool.parallel_for(
+      step.parts,
+      [&](int part, int worker) {
+        tile.run(addresses, scratch,
+                 workers + tile.worker_bytes() *
+                               static_cast<std::size_t>(worker),
+                 tiles * part / step.parts, tiles * (part + 1) / step.parts);
+      },
+      threads_);
+}
+
+void NativeProgram::run(const Addresses& addresses, std::byte* arena,
+                        IndexFault& fault) const {
+  for (const Step& step : steps_) {
+    std::byte* const scratch = arena + blocks_[step.scratch_block].offset;
+    if (step.tile) {
+      run_tiles(step, addresses, scratch);
+    } else {
+      step.single->run(addresses, scratch, fault);
+    }
+  }
+  for (const Copy& copy : snapshots_) {
+    gather_elements(addresses[copy.from.root], copy.from.layout,
+                    size_bytes(copy.type.dtype),
+                    arena + blocks_[copy.to].offset);
+  }
+}
+
+std::string NativeProgram::describe() const {
+  const Program& list = program();
+  std::string result = fmt::format(
+      "native: {} groups, {} nodes by reference code, arena {} bytes, {} "
+      "threads, numerics exact\n",
+      steps_.size(), reference_nodes(), arena_bytes_, threads_);
+  const auto place_text = [&](std::uint32_t id) -> std::string {
+    const Place& place = places_[id];
+    switch (place.kind) {
+      case Place::Kind::none:
+        return "in registers";
+      case Place::Kind::leaf:
+        return "leaf";
+      case Place::Kind::carry:
+        return fmt::format("in place, carry {}",
+                           list.list.name_of(list.carries[place.index].input));
+      case Place::Kind::block: {
+        const Block& block = blocks_[place.index];
+        return fmt::format("arena {} + {}, groups {} to {}", block.offset,
+                           block.bytes, block.first,
+                           std::min<std::size_t>(block.last, steps_.size()));
+      }
+    }
+    return "";
+  };
+  for (std::size_t g = 0; g < steps_.size(); ++g) {
+    const Step& step = steps_[g];
+    const Group& group = plan_->grouping.groups[g];
+    result += fmt::format("group {}: {}", g, name(group.kind));
+    if (step.tile) {
+      result += fmt::format(", {} x {}, {} tiles, {} parts", group.rows,
+                            group.columns, step.tile->tile_count(),
+                            step.parts);
+    } else {
+      result += fmt::format(", kernel {}", step.single->kernel());
+    }
+    result += fmt::format(", scratch {}\n", blocks_[step.scratch_block].bytes);
+    for (const Group::Member& member : group.members) {
+      const graph::Node& node = list.list.nodes[member.node];
+      result += fmt::format("  %{:<4} {:<16} {:<16} {}\n", member.node,
+                            ops::name_of(node.op), node.type.text(),
+                            place_text(member.node));
+    }
+  }
+  return result;
+}
+
+}  // namespace topos::engines

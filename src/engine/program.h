@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+#include "topos/plan.h"
+
+namespace topos::engines {
+
+/// A list of nodes that computes an entry: what passes take and give. A
+/// snapshot: it shares payloads with the network and nothing else.
+struct Program {
+  struct Carry {
+    std::uint32_t input;  // a leaf
+    std::uint32_t next;
+  };
+
+  graph::Graph list;
+  /// For each node, the recorded one that it stands for.
+  std::vector<std::uint32_t> origin;
+  std::vector<std::uint32_t> results;
+  std::vector<Carry> carries;
+
+  std::uint32_t size() const noexcept { return list.size(); }
+};
+
+/// Appends a leaf or an operation, with the type and the lines of `like`.
+std::uint32_t append(Program& program, const graph::Node& like,
+                     std::span<const std::uint32_t> operands,
+                     std::uint32_t origin);
+
+/// The nodes of a graph that an entry needs, in recording order.
+/// \throws UsageError, ShapeError, DTypeError  the entry does not fit
+Program closure(const graph::Graph& graph, const Entry& entry);
+
+/// The nodes of a graph that one value needs.
+Program closure(const graph::Graph& graph, std::uint32_t value);
+
+/// The program without the nodes that nothing needs.
+Program without_dead(const Program& program);
+
+/// The rewrites that keep bits, common subexpressions, folding of constants.
+Program simplify(const Program& program);
+
+}  // namespace topos::engines

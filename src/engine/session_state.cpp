@@ -1,0 +1,313 @@
+#include "engine/session_state.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "kernels/float_environment.h"
+#include "tensor/visit.h"
+#include "topos/error.h"
+
+namespace topos::engines {
+
+using graph::Kind;
+
+PlacementState::PlacementState(const EngineImplementation& engine,
+                               const Network& network,
+                               const Parameters& parameters)
+    : engine_(&engine), tape_(network.graph()->tape) {
+  const graph::Graph& graph = *network.graph();
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    const graph::Node& node = graph.nodes[i];
+    if (node.kind == Kind::parameter || node.kind == Kind::input) {
+      leaves_[i] = {node.kind, node.type, std::string(graph.name_of(i)), {}};
+    }
+  }
+  std::size_t filled = 0;
+  for (const Parameters::Item& item : parameters.items()) {
+    const auto found = leaves_.find(item.symbol.node);
+    if (item.symbol.tape != tape_ || found == leaves_.end() ||
+        found->second.kind != Kind::parameter) {
+      throw UsageError(fmt::format("parameter \"{}\" is not of this network",
+                                   item.name));
+    }
+    if (!item.payload) {
+      throw UsageError(
+          fmt::format("parameter \"{}\" ({}) has no payload yet: fill it with "
+                      "Parameters::set or from a file",
+                      item.name, item.type.text()));
+    }
+    found->second.payload = item.payload->contiguous();
+    ++filled;
+  }
+  std::size_t wanted = 0;
+  for (const auto& [node, leaf] : leaves_) wanted += leaf.kind == Kind::parameter;
+  if (filled != wanted) {
+    throw UsageError(fmt::format(
+        "{} parameters are given, but the network has {}", filled, wanted));
+  }
+}
+
+class SessionState::Turn {
+ public:
+  explicit Turn(SessionState& session) : session_(session) {
+    if (session_.busy_.test_and_set(std::memory_order_acquire)) {
+      throw UsageError(
+          "another thread is using this session: one thread steps a session at "
+          "a time; open one for each thread");
+    }
+  }
+  ~Turn() { session_.busy_.clear(std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  SessionState& session_;
+};
+
+SessionState::Slot* SessionState::slot(std::uint32_t node) {
+  const auto found = slots_.find(node);
+  return found == slots_.end() ? nullptr : &found->second;
+}
+
+namespace {
+void fill(const PlacementState::Leaf& leaf, std::byte* data) {
+  const std::size_t bytes = leaf.type.size_bytes();
+  if (bytes == 0) return;
+  if (leaf.kind == Kind::parameter) {
+    std::memcpy(data, leaf.payload.data(), bytes);
+  } else {
+    std::memset(data, 0, bytes);
+  }
+}
+}  // namespace
+
+SessionState::Slot& SessionState::own(std::uint32_t node) {
+  if (Slot* existing = slot(node)) return *existing;
+  const PlacementState::Leaf& leaf = placement_->leaves().at(node);
+  std::byte* data = nullptr;
+  Tensor storage = Tensor::uninitialized(leaf.type, data);
+  fill(leaf, data);
+  return slots_.emplace(node, Slot{leaf.type, std::move(storage), data})
+      .first->second;
+}
+
+const std::byte* SessionState::parameter(std::uint32_t node) {
+  if (const Slot* own = slot(node)) return own->data;
+  return placement_->leaves().at(node).payload.data();
+}
+
+const PlacementState::Leaf& SessionState::leaf(Symbol symbol) const {
+  const auto found = placement_->leaves().find(symbol.node);
+  if (symbol.tape != placement_->tape() ||
+      found == placement_->leaves().end()) {
+    throw UsageError(fmt::format(
+        "%{} of tape {} is neither an input nor a parameter of this session's "
+        "network (tape {})",
+        symbol.node, symbol.tape, placement_->tape()));
+  }
+  return found->second;
+}
+
+void SessionState::expect_usable() const {
+  if (failed_) {
+    throw UsageError(
+        "a step of this session failed on an index out of range, and its state "
+        "is not defined: set or reset it");
+  }
+}
+
+SessionState::Bound& SessionState::bound(const Plan& plan) {
+  for (const auto& candidate : bound_) {
+    if (candidate->plan == plan.lowered()) return *candidate;
+  }
+  const Program& recorded = plan.lowered()->recorded;
+  if (recorded.list.tape != placement_->tape()) {
+    throw UsageError(fmt::format(
+        "the plan is of tape {}, but this session's network is of tape {}",
+        recorded.list.tape, placement_->tape()));
+  }
+  for (std::uint32_t i = 0; i < recorded.size(); ++i) {
+    const graph::Node& node = recorded.list.nodes[i];
+    if (node.kind != Kind::input && node.kind != Kind::parameter) continue;
+    if (placement_->leaves().count(recorded.origin[i]) == 0) {
+      throw UsageError(fmt::format(
+          "the plan reads {}, which was recorded after this session's network "
+          "was sealed",
+          recorded.list.origin(i)));
+    }
+  }
+  bound_.push_back(bind(plan.lowered()));
+  return *bound_.back();
+}
+
+void SessionState::find_carried(Bound& bound) {
+  for (FeedTable::Input& input : bound.feeds.inputs()) {
+    if (const Slot* carried = slot(input.symbol)) {
+      input.carried = true;
+      input.data = carried->data;
+    }
+  }
+  bound.seen_slots = slots_.size();
+}
+
+std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
+  const Turn turn(*this);
+  expect_usable();
+  Bound& current = bound(plan);
+  // Feeds are checked before the plan's carries make state of their own.
+  const bool is_new = current.seen_slots != slots_.size() || slots_.empty();
+  if (is_new) find_carried(current);
+  current.feeds.bind(feeds);
+  for (FeedTable::Input& input : current.feeds.inputs()) {
+    if (input.carried && input.data == nullptr) {
+      input.data = own(input.symbol).data;
+    }
+  }
+  const kernels::FloatEnvironment environment;
+  ++steps_;
+  last_ = &current;
+  try {
+    run(current);
+  } catch (const IndexError&) {
+    failed_ = true;
+    last_ = nullptr;
+    throw;
+  }
+  return steps_;
+}
+
+Tensor SessionState::state(Symbol symbol) {
+  const Turn turn(*this);
+  expect_usable();
+  const PlacementState::Leaf& which = leaf(symbol);
+  std::byte* data = nullptr;
+  Tensor copy = Tensor::uninitialized(which.type, data);
+  if (const Slot* own = slot(symbol.node)) {
+    std::memcpy(data, own->data, which.type.size_bytes());
+  } else {
+    fill(which, data);
+  }
+  return copy;
+}
+
+void SessionState::set(Symbol symbol, const Tensor& value) {
+  const Turn turn(*this);
+  const PlacementState::Leaf& which = leaf(symbol);
+  const auto text = [&] {
+    return fmt::format("\"{}\" is {}, but is set to {}", which.name,
+                       which.type.text(), value.type().text());
+  };
+  if (value.dtype() != which.type.dtype) throw DTypeError(text());
+  if (value.shape() != which.type.shape) throw ShapeError(text());
+  Slot& to = own(symbol.node);
+  gather_elements(value.data(), {value.shape(), value.strides(), 0},
+                  size_bytes(value.dtype()), to.data);
+  ++steps_;
+  failed_ = false;
+}
+
+void SessionState::reset() {
+  const Turn turn(*this);
+  for (auto& [node, slot] : slots_) {
+    fill(placement_->leaves().at(node), slot.data);
+  }
+  ++steps_;
+  failed_ = false;
+}
+
+std::shared_ptr<SessionState> SessionState::fork() {
+  const Turn turn(*this);
+  expect_usable();
+  auto other = placement_->engine().open(placement_, options_);
+  for (const auto& [node, slot] : slots_) {
+    Slot& copy = other->own(node);
+    std::memcpy(copy.data, slot.data, slot.type.size_bytes());
+  }
+  return other;
+}
+
+Parameters SessionState::parameters() {
+  std::vector<Parameters::Item> items;
+  for (const auto& [node, leaf] : placement_->leaves()) {
+    if (leaf.kind != Kind::parameter) continue;
+    const Symbol symbol{placement_->tape(), node};
+    items.push_back({symbol, leaf.name, leaf.type, state(symbol)});
+  }
+  return Parameters(std::move(items));
+}
+
+std::string SessionState::describe(const Plan& plan) {
+  const Turn turn(*this);
+  return describe(bound(plan));
+}
+
+Session::Report SessionState::report(const Plan& plan) {
+  const Turn turn(*this);
+  return report(bound(plan));
+}
+
+SessionState::Elements SessionState::elements(Symbol symbol,
+                                              std::uint64_t step, Type& type) {
+  if (step != steps_ || last_ == nullptr) {
+    throw UsageError(
+        "this run is over: the session was stepped, set or reset since, and "
+        "its memory serves the next step");
+  }
+  const Program& recorded = last_->plan->recorded;
+  for (std::size_t i = 0; i < recorded.results.size(); ++i) {
+    const std::uint32_t node = recorded.results[i];
+    if (symbol.tape == recorded.list.tape &&
+        recorded.origin[node] == symbol.node) {
+      type = recorded.list.nodes[node].type;
+      return result(*last_, i);
+    }
+  }
+  throw UsageError(fmt::format(
+      "%{} of tape {} is not a result of this plan's entry: ask for it with "
+      "Entry::result",
+      symbol.node, symbol.tape));
+}
+
+Tensor SessionState::result(Symbol symbol, std::uint64_t step) {
+  const Turn turn(*this);
+  Type type;
+  const Elements from = elements(symbol, step, type);
+  std::byte* data = nullptr;
+  Tensor copy = Tensor::uninitialized(type, data);
+  gather_elements(from.base, from.layout, size_bytes(type.dtype), data);
+  return copy;
+}
+
+double SessionState::scalar(Symbol symbol, std::uint64_t step) {
+  const Turn turn(*this);
+  Type type;
+  const Elements from = elements(symbol, step, type);
+  if (type.shape.element_count() != 1) {
+    throw ShapeError(
+        fmt::format("the only element is asked of {}", type.text()));
+  }
+  return visit_dtype(type.dtype, [&]<class T>() {
+    return static_cast<double>(
+        reinterpret_cast<const T*>(from.base)[from.layout.offset]);
+  });
+}
+
+void SessionState::read(Symbol symbol, DType dtype, void* to,
+                        std::size_t count, std::uint64_t step) {
+  const Turn turn(*this);
+  Type type;
+  const Elements from = elements(symbol, step, type);
+  const auto text = [&] {
+    return fmt::format("the result is {}, but is read into {} elements of {}",
+                       type.text(), count, name(dtype));
+  };
+  if (type.dtype != dtype) throw DTypeError(text());
+  if (static_cast<std::uint64_t>(type.shape.element_count()) != count) {
+    throw ShapeError(text());
+  }
+  gather_elements(from.base, from.layout, size_bytes(dtype),
+                  static_cast<std::byte*>(to));
+}
+
+}  // namespace topos::engines

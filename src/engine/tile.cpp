@@ -1,0 +1,509 @@
+#include "engine/tile.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "tensor/visit.h"
+#include "topos/error.h"
+
+namespace topos::engines {
+
+namespace {
+
+using graph::Node;
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Elements of a tile: some registers of this many fit L1 together.
+constexpr std::int64_t tile_elements = 2048;
+/// Of a product's tile: enough rows to use a packed panel well.
+constexpr std::int64_t product_elements = 16384;
+constexpr std::int64_t least_product_rows = 32;
+
+bool is_elementary(const ops::Any& op) {
+  return std::visit(
+      []<class Op>(const Op&) {
+        return std::is_same_v<Op, ops::Exp> || std::is_same_v<Op, ops::Ln> ||
+               std::is_same_v<Op, ops::Tanh> || std::is_same_v<Op, ops::Erf> ||
+               std::is_same_v<Op, ops::Logistic> ||
+               std::is_same_v<Op, ops::Pow> || std::is_same_v<Op, ops::Sin> ||
+               std::is_same_v<Op, ops::Cos> ||
+               std::is_same_v<Op, ops::Rsqrt> ||
+               std::is_same_v<Op, ops::Softmax> ||
+               std::is_same_v<Op, ops::LogSoftmax> ||
+               std::is_same_v<Op, ops::LogSumExp>;
+      },
+      op);
+}
+
+}  // namespace
+
+class TileProgram::Builder {
+ public:
+  Builder(TileProgram& tile, const Program& program, const Grouping& grouping,
+          const Group& group, const std::vector<bool>& stored)
+      : tile_(tile),
+        program_(program),
+        accesses_(grouping.accesses),
+        group_(group),
+        stored_(stored) {}
+
+  void build() {
+    tile_.rows_ = group_.rows;
+    tile_.columns_ = group_.columns;
+    choose_tile();
+    for (member_ = 0; member_ < group_.members.size(); ++member_) {
+      add(group_.members[member_]);
+    }
+    place_scratch();
+    for (const auto& [node, load] : direct_) {
+      tile_.direct_loads_.push_back(load);
+    }
+  }
+
+ private:
+  void choose_tile() {
+    const std::int64_t rows = std::max<std::int64_t>(group_.rows, 1);
+    const std::int64_t columns = std::max<std::int64_t>(group_.columns, 1);
+    std::int64_t tile_rows = std::max<std::int64_t>(tile_elements / columns, 1);
+    if (group_.kind == Group::Kind::product) {
+      tile_rows = std::max(product_elements / columns, least_product_rows);
+    }
+    tile_.tile_rows_ = std::min(tile_rows, rows);
+    tile_.tile_count_ =
+        (group_.rows + tile_.tile_rows_ - 1) / tile_.tile_rows_;
+  }
+
+  std::size_t elements(Extent extent) const {
+    return static_cast<std::size_t>(
+        extent == Extent::full ? tile_.tile_rows_ * tile_.columns_
+                               : tile_.tile_rows_);
+  }
+
+  void add(const Group::Member& member) {
+    const Node& node = program_.list.nodes[member.node];
+    Instruction instruction;
+    instruction.extent = member.extent;
+    const double work = static_cast<double>(
+        member.extent == Extent::full ? group_.rows * group_.columns
+                                      : group_.rows);
+    const auto operands = program_.list.operands(node);
+    if (std::holds_alternative<ops::Matmul>(node.op)) {
+      add_product(operands, node);
+      instruction.kind = Instruction::Kind::product;
+    } else {
+      const Type& last = program_.list.nodes[operands.back()].type;
+      instruction.row = row_function(node.op, last.dtype);
+      Extent reads = member.extent;
+      if (instruction.row != nullptr) {
+        instruction.kind = Instruction::Kind::row;
+        reads = Extent::full;
+      } else {
+        instruction.tile = tile_of(node.op, last.dtype);
+      }
+      for (std::uint32_t operand : operands) {
+        instruction.operands[instruction.operand_count++] =
+            read(operand, reads);
+      }
+      tile_.cost_ += work * (is_elementary(node.op) ? 12.0 : 0.4);
+    }
+    instruction.result = slot_of_result(member, node);
+    tile_.instructions_.push_back(instruction);
+  }
+
+  static ops::TileFunction tile_of(const ops::Any& op, DType dtype) {
+    const ops::TileFunction function = std::visit(
+        [&]<class Op>(const Op& o) -> ops::TileFunction {
+          if constexpr (ops::Elementwise<Op>) {
+            return ops::tile_function(o, dtype);
+          } else {
+            return nullptr;
+          }
+        },
+        op);
+    if (function == nullptr) throw InternalError("a group member has no tile");
+    return function;
+  }
+
+  std::uint32_t slot_of_result(const Group::Member& member, const Node& node) {
+    Slot slot;
+    slot.extent = member.extent;
+    slot.element_bytes = size_bytes(node.type.dtype);
+    slot.in_memory = stored_[member.node];
+    slot.node = member.node;
+    const auto at = add_slot(slot);
+    computed_[member.node] = {at, member.extent};
+    return at;
+  }
+
+  std::uint32_t add_slot(const Slot& slot) {
+    tile_.slots_.push_back(slot);
+    return static_cast<std::uint32_t>(tile_.slots_.size()) - 1;
+  }
+
+  /// The slot of an operand as its reader sees it.
+  std::uint32_t read(std::uint32_t operand, Extent reads) {
+    const Access& access = accesses_[operand];
+    const DType dtype = program_.list.nodes[operand].type.dtype;
+    if (const auto found = computed_.find(access.root);
+        found != computed_.end()) {
+      const auto [slot, extent] = found->second;
+      const Edge edge = edge_of(access.layout, extent, reads, group_.rows,
+                                group_.columns);
+      if (edge == Edge::direct) return slot;
+      if (edge == Edge::expand) return expanded(access.root, slot, dtype);
+      throw InternalError("a group member cannot be read in its group");
+    }
+    return loaded(access, reads, dtype);
+  }
+
+  std::uint32_t expanded(std::uint32_t root, std::uint32_t from, DType dtype) {
+    if (const auto found = expanded_.find(root); found != expanded_.end()) {
+      return found->second;
+    }
+    Slot slot;
+    slot.element_bytes = size_bytes(dtype);
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::expand;
+    instruction.row = expand_function(dtype);
+    instruction.operands[0] = from;
+    instruction.operand_count = 1;
+    instruction.result = add_slot(slot);
+    tile_.instructions_.push_back(instruction);
+    expanded_.emplace(root, instruction.result);
+    return instruction.result;
+  }
+
+  std::uint32_t loaded(const Access& access, Extent reads, DType dtype) {
+    const Layout layout = collapsed(access.layout);
+    const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
+    Slot slot;
+    slot.element_bytes = size_bytes(dtype);
+    slot.extent = reads;
+    // A contiguous operand is read where it lies.
+    if (layout.is_contiguous() &&
+        (layout.shape.rank() > 0 || (group_.rows * group_.columns == 1 ||
+                                     (reads == Extent::row &&
+                                      group_.rows == 1)))) {
+      slot.in_memory = true;
+      slot.node = access.root;
+      slot.first_byte = layout.offset * bytes;
+      for (auto& [known, at] : loads_) {
+        const Slot& other = tile_.slots_[at];
+        if (known == access.root && other.in_memory &&
+            other.first_byte == slot.first_byte && other.extent == reads) {
+          note_direct(access, reads);
+          return at;
+        }
+      }
+      note_direct(access, reads);
+      const auto at = add_slot(slot);
+      loads_.emplace_back(access.root, at);
+      return at;
+    }
+    tile_.other_loads_.push_back(access.root);
+    for (const Load& load : tile_.loads_) {
+      if (load.node == access.root && load.layout == layout &&
+          tile_.slots_[load.slot].extent == reads) {
+        return static_cast<std::uint32_t>(load.slot);
+      }
+    }
+    const auto at = add_slot(slot);
+    const bool once = layout.shape.rank() == 0;
+    tile_.loads_.push_back(
+        {load_function(dtype), access.root, at, layout, once});
+    if (!once) {
+      Instruction instruction;
+      instruction.kind = Instruction::Kind::load;
+      instruction.extent = reads;
+      instruction.result = at;
+      instruction.load = static_cast<std::uint32_t>(tile_.loads_.size()) - 1;
+      tile_.instructions_.push_back(instruction);
+    }
+    return at;
+  }
+
+  void note_direct(const Access& access, Extent reads) {
+    // Overwriting needs the whole of the root to be read, element by element.
+    const bool whole =
+        access.layout.offset == 0 &&
+        access.layout.shape.element_count() ==
+            program_.list.nodes[access.root].type.shape.element_count();
+    if (!whole) {
+      tile_.other_loads_.push_back(access.root);
+      return;
+    }
+    const auto [at, is_new] = direct_.try_emplace(
+        access.root, DirectLoad{access.root, member_, reads});
+    if (!is_new) {
+      if (at->second.extent != reads) {
+        tile_.other_loads_.push_back(access.root);
+      }
+      at->second.last_read = member_;
+    }
+  }
+
+  void add_product(std::span<const std::uint32_t> operands, const Node& node) {
+    Product product;
+    const Access& left = accesses_[operands[0]];
+    const Access& right = accesses_[operands[1]];
+    product.dtype = node.type.dtype;
+    product.left = left.root;
+    product.right = right.root;
+    product.left_layout = left.layout;
+    product.right_layout = right.layout;
+    const std::int64_t k = left.layout.shape[-1];
+    std::int64_t m = left.layout.shape[-2];
+    product.shared_right = right.layout.shape.rank() == 2;
+    if (product.shared_right) {
+      // All rows of the left operand as one matrix, if strides can say so.
+      if (const auto rows = left.layout.reshaped(Shape{group_.rows, k})) {
+        product.left_layout = *rows;
+        m = group_.rows;
+      }
+    }
+    product.batch = group_.rows / m;
+    product.shape = {static_cast<std::size_t>(m),
+                     static_cast<std::size_t>(group_.columns),
+                     static_cast<std::size_t>(k)};
+    visit_dtype(product.dtype, [&]<class T>() {
+      if constexpr (ops::Real<T>) {
+        product.packed_bytes = aligned(kernels::packed_right_bytes<T>(
+            product.shape.k, product.shape.n));
+        tile_.panel_count_ = kernels::panel_count<T>(product.shape.n);
+      }
+    });
+    const std::int64_t packed = product.shared_right ? 1 : product.batch;
+    tile_.panel_count_ *= static_cast<std::size_t>(packed);
+    tile_.shared_bytes_ =
+        product.packed_bytes * static_cast<std::size_t>(packed);
+    tile_.cost_ += static_cast<double>(group_.rows) *
+                   static_cast<double>(group_.columns) *
+                   static_cast<double>(k) * 0.03;
+    tile_.other_loads_.push_back(left.root);
+    tile_.other_loads_.push_back(right.root);
+    tile_.products_.push_back(product);
+  }
+
+  /// Registers for the values in scratch: reused once nobody reads them.
+  void place_scratch() {
+    std::vector<std::size_t> last(tile_.slots_.size(), 0);
+    const auto& instructions = tile_.instructions_;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      last[instructions[i].result] = i;
+      for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
+        last[instructions[i].operands[k]] = i;
+      }
+    }
+    tile_.pointers_bytes_ = aligned(tile_.slots_.size() * sizeof(std::byte*));
+    std::size_t end = tile_.pointers_bytes_;
+    if (!tile_.products_.empty()) end += kernels::matmul_scratch_bytes;
+    std::multimap<std::size_t, std::size_t> free;  // by bytes
+    const auto place = [&](Slot& slot) {
+      const std::size_t bytes =
+          aligned(elements(slot.extent) * slot.element_bytes);
+      if (const auto found = free.find(bytes); found != free.end()) {
+        slot.scratch = found->second;
+        free.erase(found);
+      } else {
+        slot.scratch = end;
+        end += bytes;
+      }
+    };
+    for (const Load& load : tile_.loads_) {
+      if (load.once) place(tile_.slots_[load.slot]);
+    }
+    const auto release = [&](std::uint32_t at, std::size_t i) {
+      const Slot& slot = tile_.slots_[at];
+      if (slot.in_memory || last[at] != i) return;
+      for (const Load& load : tile_.loads_) {
+        if (load.once && load.slot == at) return;
+      }
+      last[at] = SIZE_MAX;  // once
+      free.emplace(aligned(elements(slot.extent) * slot.element_bytes),
+                   slot.scratch);
+    };
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      Slot& result = tile_.slots_[instructions[i].result];
+      if (!result.in_memory) place(result);
+      for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
+        release(instructions[i].operands[k], i);
+      }
+      release(instructions[i].result, i);
+    }
+    tile_.worker_bytes_ = end;
+  }
+
+  TileProgram& tile_;
+  const Program& program_;
+  const std::vector<Access>& accesses_;
+  const Group& group_;
+  const std::vector<bool>& stored_;
+  std::size_t member_ = 0;
+  struct Computed {
+    std::uint32_t slot;
+    Extent extent;
+  };
+  std::unordered_map<std::uint32_t, Computed> computed_;
+  std::unordered_map<std::uint32_t, std::uint32_t> expanded_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> loads_;
+  std::map<std::uint32_t, DirectLoad> direct_;
+};
+
+TileProgram::TileProgram(const Program& program, const Grouping& grouping,
+                         const Group& group,
+                         const std::vector<bool>& stored) {
+  Builder(*this, program, grouping, group, stored).build();
+}
+
+namespace {
+
+Layout leading(const Layout& layout) {
+  return {layout.shape.leading(-2),
+          Strides(std::span(layout.strides.begin(),
+                            static_cast<std::size_t>(layout.strides.size() - 2))),
+          layout.offset};
+}
+
+kernels::MatrixStrides matrix(const Layout& layout) {
+  return {layout.strides[-2], layout.strides[-1]};
+}
+
+}  // namespace
+
+template <class T>
+void TileProgram::pack_as(const Addresses& addresses, std::byte* shared,
+                          kernels::Range panels) const {
+  const Product& product = products_[0];
+  const T* right = reinterpret_cast<const T*>(addresses[product.right]);
+  const std::size_t each = kernels::panel_count<T>(product.shape.n);
+  while (panels.begin < panels.end) {
+    const std::size_t entry = panels.begin / each;
+    const std::size_t first = panels.begin % each;
+    const std::size_t last =
+        std::min(each, first + (panels.end - panels.begin));
+    const std::int64_t at =
+        product.shared_right
+            ? product.right_layout.offset
+            : position_of(leading(product.right_layout),
+                          static_cast<std::int64_t>(entry));
+    kernels::pack_right(
+        reinterpret_cast<T*>(shared + entry * product.packed_bytes),
+        right + at, matrix(product.right_layout), product.shape.k,
+        product.shape.n, {first, last});
+    panels.begin += last - first;
+  }
+}
+
+void TileProgram::pack(const Addresses& addresses, std::byte* shared,
+                       kernels::Range panels) const {
+  if (products_.empty()) return;
+  if (products_[0].dtype == f32) {
+    pack_as<float>(addresses, shared, panels);
+  } else {
+    pack_as<double>(addresses, shared, panels);
+  }
+}
+
+template <class T>
+void TileProgram::multiply(const Addresses& addresses,
+                           const std::byte* shared, std::byte* worker,
+                           std::byte* to, std::int64_t first_row,
+                           std::int64_t rows) const {
+  const Product& product = products_[0];
+  const T* left = reinterpret_cast<const T*>(addresses[product.left]);
+  T* out = reinterpret_cast<T*>(to);
+  const auto m = static_cast<std::int64_t>(product.shape.m);
+  const kernels::MatrixStrides strides = matrix(product.left_layout);
+  while (rows > 0) {
+    const std::int64_t entry = first_row / m;
+    const std::int64_t row = first_row % m;
+    const std::int64_t count = std::min(rows, m - row);
+    const std::int64_t at = position_of(leading(product.left_layout), entry);
+    const std::byte* packed =
+        shared + (product.shared_right ? 0 : entry) *
+                     static_cast<std::int64_t>(product.packed_bytes);
+    kernels::MatmulShape shape = product.shape;
+    shape.m = static_cast<std::size_t>(count);
+    kernels::matmul_packed(left + at + row * strides.row, strides,
+                           reinterpret_cast<const T*>(packed), out, columns_,
+                           shape, {0, shape.m},
+                           kernels::all_panels<T>(shape.n),
+                           worker + pointers_bytes_);
+    out += count * columns_;
+    first_row += count;
+    rows -= count;
+  }
+}
+
+void TileProgram::run(const Addresses& addresses, std::byte* shared,
+                      std::byte* worker, std::int64_t begin,
+                      std::int64_t end) const {
+  auto* const pointers = reinterpret_cast<std::byte**>(worker);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].in_memory) pointers[i] = worker + slots_[i].scratch;
+  }
+  for (const Load& load : loads_) {
+    if (!load.once) continue;
+    const std::int64_t n = slots_[load.slot].extent == Extent::full
+                               ? tile_rows_ * columns_
+                               : tile_rows_;
+    load.function(addresses[load.node], load.layout, 0,
+                  static_cast<std::size_t>(n), pointers[load.slot]);
+  }
+  for (std::int64_t tile = begin; tile < end; ++tile) {
+    const std::int64_t first_row = tile * tile_rows_;
+    const std::int64_t rows = std::min(tile_rows_, rows_ - first_row);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const Slot& slot = slots_[i];
+      if (!slot.in_memory) continue;
+      const std::int64_t first =
+          slot.extent == Extent::full ? first_row * columns_ : first_row;
+      pointers[i] = addresses[slot.node] + slot.first_byte +
+                    first * static_cast<std::int64_t>(slot.element_bytes);
+    }
+    for (const Instruction& step : instructions_) {
+      const std::int64_t n =
+          step.extent == Extent::full ? rows * columns_ : rows;
+      std::byte* const to = pointers[step.result];
+      switch (step.kind) {
+        case Instruction::Kind::tile: {
+          const void* operands[3];
+          for (std::uint32_t i = 0; i < step.operand_count; ++i) {
+            operands[i] = pointers[step.operands[i]];
+          }
+          step.tile(operands, to, static_cast<std::size_t>(n));
+          break;
+        }
+        case Instruction::Kind::row:
+        case Instruction::Kind::expand:
+          step.row(pointers[step.operands[0]], to,
+                   static_cast<std::size_t>(rows),
+                   static_cast<std::size_t>(columns_));
+          break;
+        case Instruction::Kind::load: {
+          const Load& load = loads_[step.load];
+          const std::int64_t start = step.extent == Extent::full
+                                         ? first_row * columns_
+                                         : first_row;
+          load.function(addresses[load.node], load.layout, start,
+                        static_cast<std::size_t>(n), to);
+          break;
+        }
+        case Instruction::Kind::product:
+          if (products_[0].dtype == f32) {
+            multiply<float>(addresses, shared, worker, to, first_row, rows);
+          } else {
+            multiply<double>(addresses, shared, worker, to, first_row, rows);
+          }
+          break;
+      }
+    }
+  }
+}
+
+}  // namespace topos::engines

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/group.h"
+#include "kernels/matmul.h"
+#include "ops/elementwise.h"
+
+/// \file
+/// A group as a small register program over tiles that stay in L1, as
+/// vectorized query engines run theirs: each instruction works on a whole tile
+/// before the next one does.
+
+namespace topos::engines {
+
+/// Where the elements of every node lie during a step, by node.
+using Addresses = std::vector<std::byte*>;
+
+/// A formula over the rows of a tile: x has `columns` elements a row; y as
+/// many, or one.
+using RowFunction = void (*)(const std::byte* x, std::byte* y,
+                             std::size_t rows, std::size_t columns);
+
+/// The kernel of a row formula; null if there is none.
+RowFunction row_function(const ops::Any& op, DType dtype);
+
+/// Repeats each of n elements `columns` times.
+using ExpandFunction = void (*)(const std::byte* x, std::byte* y,
+                                std::size_t rows, std::size_t columns);
+ExpandFunction expand_function(DType dtype);
+
+/// Elements [start, start + n) of a layout in row-major order.
+using LoadFunction = void (*)(const std::byte* base, const Layout& layout,
+                              std::int64_t start, std::size_t n,
+                              std::byte* to);
+LoadFunction load_function(DType dtype);
+
+/// The same layout with as few axes as express it.
+Layout collapsed(const Layout& layout);
+
+class TileProgram {
+ public:
+  /// \param stored  by node, whether somebody outside the group reads it
+  TileProgram(const Program& program, const Grouping& grouping,
+              const Group& group, const std::vector<bool>& stored);
+
+  /// Bytes of scratch of each worker.
+  std::size_t worker_bytes() const noexcept { return worker_bytes_; }
+  /// Bytes of scratch that workers share: the packed right operands.
+  std::size_t shared_bytes() const noexcept { return shared_bytes_; }
+  std::int64_t tile_count() const noexcept { return tile_count_; }
+  /// Roughly the nanoseconds of one thread for everything.
+  double cost() const noexcept { return cost_; }
+
+  /// Parts that `pack` divides into.
+  std::size_t panel_count() const noexcept { return panel_count_; }
+  void pack(const Addresses& addresses, std::byte* shared,
+            kernels::Range panels) const;
+
+  /// Tiles [begin, end).
+  void run(const Addresses& addresses, std::byte* shared, std::byte* worker,
+           std::int64_t begin, std::int64_t end) const;
+
+  /// An operand that is read where it lies and so may be overwritten by a
+  /// result: the member at which it is read last.
+  struct DirectLoad {
+    std::uint32_t node;
+    std::size_t last_read;
+    Extent extent;
+  };
+  const std::vector<DirectLoad>& direct_loads() const noexcept {
+    return direct_loads_;
+  }
+  /// Nodes that are read otherwise, so that nothing may overwrite them.
+  const std::vector<std::uint32_t>& other_loads() const noexcept {
+    return other_loads_;
+  }
+
+ private:
+  /// The elements of a value in a tile: memory that moves on with the tiles,
+  /// or scratch that stays.
+  struct Slot {
+    bool in_memory = false;
+    std::uint32_t node = 0;       // in memory: whose elements
+    std::int64_t first_byte = 0;  // in memory: of the layout's first element
+    std::size_t scratch = 0;      // in scratch: from the worker's first byte
+    std::size_t element_bytes = 0;
+    Extent extent = Extent::full;
+  };
+
+  struct Load {
+    LoadFunction function;
+    std::uint32_t node;
+    std::size_t slot;
+    Layout layout;
+    bool once;  // one element everywhere: loaded before the first tile
+  };
+
+  struct Instruction {
+    enum class Kind : std::uint8_t { tile, row, expand, load, product };
+    Kind kind = Kind::tile;
+    Extent extent = Extent::full;
+    ops::TileFunction tile = nullptr;
+    RowFunction row = nullptr;
+    std::uint32_t operands[3] = {};
+    std::uint32_t operand_count = 0;
+    std::uint32_t result = 0;
+    std::uint32_t load = 0;
+  };
+
+  struct Product {
+    DType dtype = f32;
+    std::uint32_t left = 0;  // nodes
+    std::uint32_t right = 0;
+    Layout left_layout;
+    Layout right_layout;
+    kernels::MatmulShape shape = {};  // of one batch entry
+    std::int64_t batch = 1;
+    bool shared_right = true;  // one right operand for all entries
+    std::size_t packed_bytes = 0;  // of one entry
+  };
+
+  class Builder;
+
+  template <class T>
+  void pack_as(const Addresses& addresses, std::byte* shared,
+               kernels::Range panels) const;
+  template <class T>
+  void multiply(const Addresses& addresses, const std::byte* shared,
+                std::byte* worker, std::byte* to, std::int64_t first_row,
+                std::int64_t rows) const;
+
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::int64_t tile_rows_ = 1;
+  std::int64_t tile_count_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Load> loads_;
+  std::vector<Instruction> instructions_;
+  std::vector<Product> products_;  // none or one
+  std::vector<DirectLoad> direct_loads_;
+  std::vector<std::uint32_t> other_loads_;
+  std::size_t worker_bytes_ = 0;
+  std::size_t shared_bytes_ = 0;
+  std::size_t pointers_bytes_ = 0;
+  std::size_t panel_count_ = 0;
+  double cost_ = 0;
+};
+
+}  // namespace topos::engines

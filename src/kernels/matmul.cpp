@@ -1,0 +1,388 @@
+// The product of packed operands, compiled once per instruction set.
+//
+// Vectors run across columns, never along k: each lane repeats the scalar loop
+// of the reference, so neither the vector width nor the tile changes a bit. A
+// block of 512 along k is finished in registers before it is added to the
+// total in c.
+
+#include "kernels/matmul.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/simd_targets.h"
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target, or it would be compiled for one target only.
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace topos::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::ptrdiff_t;
+using std::size_t;
+
+#if TOPOS_VECTOR_FMA
+
+// A register tile: max_rows x strip_vectors accumulators, the strip's vectors
+// of the right operand and one broadcast element of the left one must fit the
+// register file (32, 16 and 32 registers).
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int max_rows = 12;
+inline constexpr int strip_vectors = 2;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr int max_rows = 6;
+inline constexpr int strip_vectors = 2;
+#elif HWY_NATIVE_FMA
+inline constexpr int max_rows = 6;
+inline constexpr int strip_vectors = 4;
+#else  // Emulated: the temporaries take the registers.
+inline constexpr int max_rows = 2;
+inline constexpr int strip_vectors = 1;
+#endif
+
+// What one call of a tile computes: `rows` rows (a template argument) by
+// `columns` columns, over one block of k.
+template <class T>
+struct Tile {
+  const T* a;  // the first row's first element
+  ptrdiff_t a_row;
+  ptrdiff_t a_column;
+  const T* b;  // the strip's first column in the block's first packed row
+  T* c;
+  ptrdiff_t c_row;
+  size_t depth;    // at most 512
+  size_t columns;  // at most `vectors` vectors' worth
+  bool add;        // to c, which holds the sum of the blocks before
+};
+
+template <class T, int rows, int vectors>
+HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+
+  V sum[rows][vectors];
+  TOPOS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TOPOS_UNROLL
+    for (int v = 0; v < vectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+
+  const T* HWY_RESTRICT a = tile.a;
+  const T* HWY_RESTRICT b = tile.b;
+  const ptrdiff_t a_row = tile.a_row;
+  const ptrdiff_t a_column = tile.a_column;
+  for (size_t k = tile.depth; k != 0; --k) {
+    V right[vectors];
+    TOPOS_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      right[v] = hn::LoadU(d, b + static_cast<size_t>(v) * lanes);
+    }
+    TOPOS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const V left = hn::Set(d, a[r * a_row]);
+      TOPOS_UNROLL
+      for (int v = 0; v < vectors; ++v) {
+        sum[r][v] = fused_multiply_add(d, left, right[v], sum[r][v]);
+      }
+    }
+    a += a_column;
+    b += panel_columns<T>;
+  }
+
+  T* HWY_RESTRICT c = tile.c;
+  TOPOS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TOPOS_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      const size_t first = static_cast<size_t>(v) * lanes;
+      if (first + lanes <= tile.columns) {
+        V total = sum[r][v];
+        if (tile.add) total = hn::Add(hn::LoadU(d, c + first), total);
+        hn::StoreU(total, d, c + first);
+      } else if (first < tile.columns) {
+        const size_t count = tile.columns - first;
+        V total = sum[r][v];
+        if (tile.add) {
+          total = hn::Add(load_first(d, c + first, count), total);
+        }
+        store_first(d, total, c + first, count);
+      }
+    }
+    c += tile.c_row;
+  }
+}
+
+template <class T, int vectors>
+HWY_INLINE void compute_rows(size_t rows, const Tile<T>& tile) {
+  switch (rows) {
+#define TOPOS_ROWS(count)                           \
+  case count:                                       \
+    if constexpr (count <= max_rows) {              \
+      return compute_tile<T, count, vectors>(tile); \
+    }                                               \
+    break;
+    TOPOS_ROWS(1)
+    TOPOS_ROWS(2)
+    TOPOS_ROWS(3)
+    TOPOS_ROWS(4)
+    TOPOS_ROWS(5)
+    TOPOS_ROWS(6)
+    TOPOS_ROWS(7)
+    TOPOS_ROWS(8)
+    TOPOS_ROWS(9)
+    TOPOS_ROWS(10)
+    TOPOS_ROWS(11)
+    TOPOS_ROWS(12)
+#undef TOPOS_ROWS
+    default:
+      break;
+  }
+}
+
+// One row tile by one panel: strip after strip, the last one as narrow as the
+// columns that exist allow.
+template <class T>
+HWY_INLINE void compute_panel(size_t rows, size_t columns, Tile<T> tile) {
+  constexpr size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr size_t strip = lanes * strip_vectors;
+  for (size_t first = 0; first < columns; first += strip) {
+    tile.columns = std::min(strip, columns - first);
+    if (strip_vectors > 1 && tile.columns <= strip / 2) {
+      compute_rows<T, (strip_vectors + 1) / 2>(rows, tile);
+    } else {
+      compute_rows<T, strip_vectors>(rows, tile);
+    }
+    tile.b += strip;
+    tile.c += strip;
+  }
+}
+
+// A row of a copied tile, in elements: more than a power of two, so that rows
+// do not share cache sets.
+template <class T>
+inline constexpr size_t copied_row = ops::matmul_block + 64 / sizeof(T);
+
+// Copies rows x depth elements so that they lie densely: row-major if the
+// source's rows are the denser direction, else column-major. Uses
+// rows * copied_row elements of scratch.
+template <class T>
+void copy_left(Tile<T>& tile, size_t rows, T* HWY_RESTRICT scratch) {
+  const T* a = tile.a;
+  T* to = scratch;
+  if (std::abs(tile.a_column) <= std::abs(tile.a_row)) {
+    for (size_t r = 0; r < rows; ++r, a += tile.a_row, to += copied_row<T>) {
+      if (tile.a_column == 1) {
+        std::memcpy(to, a, tile.depth * sizeof(T));
+      } else {
+        const T* from = a;
+        for (size_t k = 0; k < tile.depth; ++k, from += tile.a_column) {
+          to[k] = *from;
+        }
+      }
+    }
+    tile.a_row = static_cast<ptrdiff_t>(copied_row<T>);
+    tile.a_column = 1;
+  } else {
+    const hn::ScalableTag<T> d;
+    constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+    for (size_t k = 0; k < tile.depth; ++k, a += tile.a_column, to += rows) {
+      if (tile.a_row == 1) {
+        for (size_t r = 0; r < rows; r += lanes) {
+          const size_t count = std::min(lanes, rows - r);
+          store_first(d, load_first(d, a + r, count), to + r, count);
+        }
+      } else {
+        for (size_t r = 0; r < rows; ++r) {
+          to[r] = a[static_cast<ptrdiff_t>(r) * tile.a_row];
+        }
+      }
+    }
+    tile.a_row = 1;
+    tile.a_column = static_cast<ptrdiff_t>(rows);
+  }
+  tile.a = scratch;
+}
+
+// Whether so many panels pay for a copy of the left tile: reading it in place
+// misses caches if it is spread over more than the first of them.
+template <class T>
+bool worth_copying(const Tile<T>& tile, size_t rows, size_t panels) {
+  constexpr size_t first_cache_bytes = 24 * 1024;
+  const size_t span =
+      (rows - 1) * static_cast<size_t>(std::abs(tile.a_row)) +
+      (tile.depth - 1) * static_cast<size_t>(std::abs(tile.a_column));
+  return panels > 2 && span > first_cache_bytes / sizeof(T);
+}
+
+// Rows that are multiplied by one panel after another: with 64 KB of a panel,
+// their 192 KB of a block stay in the second cache.
+template <class T>
+inline constexpr size_t rows_per_chunk = 384 / sizeof(T);
+
+// Panels that meet a tile of the left operand while it is in the first cache.
+inline constexpr size_t panels_together = 4;
+
+// One row tile by a few panels.
+template <class T>
+HWY_INLINE void compute_panels(size_t rows, Tile<T> tile, const T* packed,
+                               size_t k, MatmulShape shape, Range panels) {
+  T* c = tile.c;
+  for (size_t p = panels.begin; p < panels.end; ++p) {
+    const size_t column = p * panel_columns<T>;
+    tile.b = packed + column * shape.k + k * panel_columns<T>;
+    tile.c = c + column;
+    compute_panel(rows, std::min(shape.n - column, panel_columns<T>), tile);
+  }
+}
+
+template <class T>
+void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
+              ptrdiff_t c_row_stride, MatmulShape shape, Range rows,
+              Range panels, T* scratch) {
+  static_assert(rows_per_chunk<T> * copied_row<T> * sizeof(T) <=
+                matmul_scratch_bytes);
+  static_assert(rows_per_chunk<T> % max_rows == 0);
+  constexpr size_t max_tiles = rows_per_chunk<T> / max_rows;
+  for (size_t k = 0; k < shape.k; k += ops::matmul_block) {
+    for (size_t first = rows.begin; first < rows.end;
+         first += rows_per_chunk<T>) {
+      const size_t last = std::min(rows.end, first + rows_per_chunk<T>);
+      // Tiles of nearly equal height waste less than full ones and a rest.
+      const size_t tiles = (last - first + max_rows - 1) / max_rows;
+      Tile<T> tile[max_tiles];
+      size_t height[max_tiles];
+      for (size_t t = 0, row = first; t < tiles; row += height[t++]) {
+        height[t] = (last - row) / (tiles - t);
+        const auto i = static_cast<ptrdiff_t>(row);
+        tile[t].a = a + i * a_strides.row +
+                    static_cast<ptrdiff_t>(k) * a_strides.column;
+        tile[t].a_row = a_strides.row;
+        tile[t].a_column = a_strides.column;
+        tile[t].c = c + i * c_row_stride;
+        tile[t].c_row = c_row_stride;
+        tile[t].depth = std::min(ops::matmul_block, shape.k - k);
+        tile[t].add = k != 0;
+        if (worth_copying(tile[t], height[t], panels.end - panels.begin)) {
+          copy_left(tile[t], height[t],
+                    scratch + (row - first) * copied_row<T>);
+        }
+      }
+      for (size_t p = panels.begin; p < panels.end; p += panels_together) {
+        const Range group{p, std::min(panels.end, p + panels_together)};
+        for (size_t t = 0; t < tiles; ++t) {
+          compute_panels(height[t], tile[t], packed, k, shape, group);
+        }
+      }
+    }
+  }
+}
+
+#endif  // TOPOS_VECTOR_FMA
+
+// Without a fused multiply-add of vectors: the definition itself.
+template <class T>
+void multiply_by_definition(const T* a, MatrixStrides a_strides,
+                            const T* packed, T* c, ptrdiff_t c_row_stride,
+                            MatmulShape shape, Range rows, Range panels) {
+  constexpr size_t width = panel_columns<T>;
+  for (size_t row = rows.begin; row < rows.end; ++row) {
+    const auto i = static_cast<ptrdiff_t>(row);
+    for (size_t p = panels.begin; p < panels.end; ++p) {
+      const size_t columns = std::min(shape.n - p * width, width);
+      for (size_t j = 0; j < columns; ++j) {
+        c[i * c_row_stride + static_cast<ptrdiff_t>(p * width + j)] =
+            ops::dot_reference(a + i * a_strides.row, a_strides.column,
+                               packed + p * width * shape.k + j,
+                               static_cast<ptrdiff_t>(width), shape.k);
+      }
+    }
+  }
+}
+
+// Not templates: HWY_EXPORT wants plain functions.
+void multiply_f32(const float* a, MatrixStrides a_strides, const float* packed,
+                  float* c, ptrdiff_t c_row_stride, MatmulShape shape,
+                  Range rows, Range panels, void* scratch) {
+#if TOPOS_VECTOR_FMA
+  multiply(a, a_strides, packed, c, c_row_stride, shape, rows, panels,
+           static_cast<float*>(scratch));
+#else
+  static_cast<void>(scratch);
+  multiply_by_definition(a, a_strides, packed, c, c_row_stride, shape, rows,
+                         panels);
+#endif
+}
+
+void multiply_f64(const double* a, MatrixStrides a_strides,
+                  const double* packed, double* c, ptrdiff_t c_row_stride,
+                  MatmulShape shape, Range rows, Range panels, void* scratch) {
+#if HWY_NATIVE_FMA
+  multiply(a, a_strides, packed, c, c_row_stride, shape, rows, panels,
+           static_cast<double*>(scratch));
+#else
+  static_cast<void>(scratch);
+  multiply_by_definition(a, a_strides, packed, c, c_row_stride, shape, rows,
+                         panels);
+#endif
+}
+
+}  // namespace
+}  // namespace topos::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace topos::kernels {
+
+HWY_EXPORT(multiply_f32);
+HWY_EXPORT(multiply_f64);
+
+namespace {
+
+// No terms: +0 everywhere.
+template <class T>
+void clear(T* c, std::ptrdiff_t c_row_stride, std::size_t n, Range rows,
+           Range panels) {
+  const std::size_t first = panels.begin * panel_columns<T>;
+  const std::size_t last = std::min(n, panels.end * panel_columns<T>);
+  for (std::size_t row = rows.begin; row < rows.end; ++row) {
+    T* to = c + static_cast<std::ptrdiff_t>(row) * c_row_stride;
+    std::fill(to + first, to + last, T{0});
+  }
+}
+
+}  // namespace
+
+void matmul_packed(const float* a, MatrixStrides a_strides, const float* packed,
+                   float* c, std::ptrdiff_t c_row_stride, MatmulShape shape,
+                   Range rows, Range panels, void* scratch) {
+  if (rows.begin >= rows.end || panels.begin >= panels.end) return;
+  if (shape.k == 0) return clear(c, c_row_stride, shape.n, rows, panels);
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(multiply_f32)
+  (a, a_strides, packed, c, c_row_stride, shape, rows, panels, scratch);
+}
+
+void matmul_packed(const double* a, MatrixStrides a_strides,
+                   const double* packed, double* c, std::ptrdiff_t c_row_stride,
+                   MatmulShape shape, Range rows, Range panels, void* scratch) {
+  if (rows.begin >= rows.end || panels.begin >= panels.end) return;
+  if (shape.k == 0) return clear(c, c_row_stride, shape.n, rows, panels);
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(multiply_f64)
+  (a, a_strides, packed, c, c_row_stride, shape, rows, panels, scratch);
+}
+
+}  // namespace topos::kernels
+
+#endif  // HWY_ONCE

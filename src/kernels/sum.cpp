@@ -1,0 +1,267 @@
+// Sums in 16 lanes of double precision, compiled once per instruction set. The
+// lanes of the contract are spread over however many vectors they fill, so the
+// vector width changes no bit.
+
+#include "kernels/sum.h"
+
+#include <algorithm>
+
+#include "kernels/simd_targets.h"
+#include "kernels/targets.h"
+#include "ops/sum_reference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sum.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target, or it would be compiled for one target only.
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace topos::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using ops::sum_block;
+using ops::sum_lanes;
+using std::ptrdiff_t;
+using std::size_t;
+
+using Doubles = hn::ScalableTag<double>;
+using Vector = hn::Vec<Doubles>;
+inline constexpr size_t width = hn::MaxLanes(Doubles());
+// How many vectors the lanes of one sum fill.
+inline constexpr size_t lane_vectors = sum_lanes / width;
+
+HWY_INLINE Vector load(const double* x) { return hn::LoadU(Doubles(), x); }
+
+HWY_INLINE Vector load(const float* x) {
+  const hn::Rebind<float, Doubles> narrow;
+  return hn::PromoteTo(Doubles(), hn::LoadU(narrow, x));
+}
+
+HWY_INLINE Vector load_some(const double* x, size_t count) {
+  return load_first(Doubles(), x, count);
+}
+
+HWY_INLINE Vector load_some(const float* x, size_t count) {
+  const hn::Rebind<float, Doubles> narrow;
+  return hn::PromoteTo(Doubles(), load_first(narrow, x, count));
+}
+
+// The sum of one block of n <= 4096 contiguous elements.
+template <class T>
+HWY_INLINE double sum_of_block(const T* x, size_t n) {
+  const Doubles d;
+  Vector sum[lane_vectors];
+  TOPOS_UNROLL
+  for (size_t v = 0; v < lane_vectors; ++v) sum[v] = hn::Zero(d);
+  size_t i = 0;
+  for (; i + sum_lanes <= n; i += sum_lanes) {
+    TOPOS_UNROLL
+    for (size_t v = 0; v < lane_vectors; ++v) {
+      sum[v] = hn::Add(sum[v], load(x + i + v * width));
+    }
+  }
+  if (i < n) {
+    // A lane is never -0, so the +0 that fills the rest leaves it as it is.
+    T rest[sum_lanes] = {};
+    for (size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
+    TOPOS_UNROLL
+    for (size_t v = 0; v < lane_vectors; ++v) {
+      sum[v] = hn::Add(sum[v], load(rest + v * width));
+    }
+  }
+  // The tree: across vectors first, then within the one that is left.
+  TOPOS_UNROLL
+  for (size_t half = lane_vectors / 2; half > 0; half /= 2) {
+    TOPOS_UNROLL
+    for (size_t v = 0; v < half; ++v) sum[v] = hn::Add(sum[v], sum[v + half]);
+  }
+  HWY_ALIGN double lanes[width];
+  hn::Store(sum[0], d, lanes);
+  TOPOS_UNROLL
+  for (size_t half = width / 2; half > 0; half /= 2) {
+    TOPOS_UNROLL
+    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
+}
+
+template <class T>
+void rows_of(const T* x, ptrdiff_t row_stride, size_t rows, size_t columns,
+             double* out) {
+  for (size_t r = 0; r < rows; ++r, x += row_stride) {
+    double total = sum_of_block(x, std::min(sum_block, columns));
+    for (size_t i = sum_block; i < columns; i += sum_block) {
+      total += sum_of_block(x + i, std::min(sum_block, columns - i));
+    }
+    out[r] = total;
+  }
+}
+
+// Columns that are summed together: their lanes stay in a near cache.
+inline constexpr size_t strip_columns = 256;
+
+// Each row is read along its columns, so that rows a power of two apart, which
+// share a few sets of the cache, come and go one after another. The price is
+// accumulators in memory; rows of the same lane taken together divide it.
+inline constexpr size_t rows_together = 4;
+
+struct Lanes {
+  alignas(64) double of[sum_lanes][strip_columns];
+};
+
+HWY_INLINE Vector load_columns(const double* x, size_t count) {
+  return count == width ? load(x) : load_some(x, count);
+}
+
+HWY_INLINE Vector load_columns(const float* x, size_t count) {
+  return count == width ? load(x) : load_some(x, count);
+}
+
+// lane[c] += x[0, c], then x[1, c], ...; `start` sets it to +0 first.
+template <size_t rows, class T>
+HWY_INLINE void add_rows(double* HWY_RESTRICT lane, const T* HWY_RESTRICT x,
+                         ptrdiff_t row_step, size_t columns, bool start) {
+  const Doubles d;
+  for (size_t c = 0; c < columns; c += width) {
+    const size_t count = std::min(width, columns - c);
+    Vector sum = start ? hn::Zero(d) : hn::Load(d, lane + c);
+    TOPOS_UNROLL
+    for (size_t row = 0; row < rows; ++row) {
+      sum = hn::Add(
+          sum,
+          load_columns(x + static_cast<ptrdiff_t>(row) * row_step + c, count));
+    }
+    hn::Store(sum, d, lane + c);
+  }
+}
+
+// Fills the lanes of one block of `rows` <= 4096 rows.
+template <class T>
+HWY_INLINE void add_block(Lanes& lanes, const T* x, ptrdiff_t row_stride,
+                          size_t rows, size_t columns) {
+  const ptrdiff_t step = static_cast<ptrdiff_t>(sum_lanes) * row_stride;
+  size_t row = 0;
+  for (; row + rows_together * sum_lanes <= rows;
+       row += rows_together * sum_lanes) {
+    for (size_t l = 0; l < sum_lanes; ++l) {
+      add_rows<rows_together>(lanes.of[l],
+                              x + static_cast<ptrdiff_t>(row + l) * row_stride,
+                              step, columns, row == 0);
+    }
+  }
+  for (; row < rows; ++row) {
+    add_rows<1>(lanes.of[row % sum_lanes],
+                x + static_cast<ptrdiff_t>(row) * row_stride, step, columns,
+                row < sum_lanes);
+  }
+  for (; row < sum_lanes; ++row) {
+    add_rows<0>(lanes.of[row], x, step, columns, true);
+  }
+}
+
+// The lanes of each column meet.
+HWY_INLINE void close_block(const Lanes& lanes, size_t columns,
+                            bool first_block, double* out) {
+  const Doubles d;
+  for (size_t c = 0; c < columns; c += width) {
+    Vector sum[sum_lanes / 2];
+    TOPOS_UNROLL
+    for (size_t l = 0; l < sum_lanes / 2; ++l) {
+      sum[l] = hn::Add(hn::Load(d, &lanes.of[l][c]),
+                       hn::Load(d, &lanes.of[l + sum_lanes / 2][c]));
+    }
+    TOPOS_UNROLL
+    for (size_t half = sum_lanes / 4; half > 0; half /= 2) {
+      TOPOS_UNROLL
+      for (size_t l = 0; l < half; ++l) sum[l] = hn::Add(sum[l], sum[l + half]);
+    }
+    const size_t count = std::min(width, columns - c);
+    if (!first_block) {
+      sum[0] = hn::Add(load_some(out + c, count), sum[0]);
+    }
+    if (count == width) {
+      hn::StoreU(sum[0], d, out + c);
+    } else {
+      store_first(d, sum[0], out + c, count);
+    }
+  }
+}
+
+template <class T>
+void columns_of(const T* x, ptrdiff_t row_stride, size_t rows, size_t columns,
+                double* out) {
+  Lanes lanes;  // written before they are read
+  for (size_t first = 0; first < columns; first += strip_columns) {
+    const size_t strip = std::min(strip_columns, columns - first);
+    for (size_t block = 0; block == 0 || block < rows; block += sum_block) {
+      add_block(lanes, x + static_cast<ptrdiff_t>(block) * row_stride + first,
+                row_stride, std::min(sum_block, rows - block), strip);
+      close_block(lanes, strip, block == 0, out + first);
+    }
+  }
+}
+
+void rows_f32(const float* x, ptrdiff_t row_stride, size_t rows, size_t columns,
+              double* out) {
+  rows_of(x, row_stride, rows, columns, out);
+}
+
+void rows_f64(const double* x, ptrdiff_t row_stride, size_t rows,
+              size_t columns, double* out) {
+  rows_of(x, row_stride, rows, columns, out);
+}
+
+void columns_f32(const float* x, ptrdiff_t row_stride, size_t rows,
+                 size_t columns, double* out) {
+  columns_of(x, row_stride, rows, columns, out);
+}
+
+void columns_f64(const double* x, ptrdiff_t row_stride, size_t rows,
+                 size_t columns, double* out) {
+  columns_of(x, row_stride, rows, columns, out);
+}
+
+}  // namespace
+}  // namespace topos::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace topos::kernels {
+
+HWY_EXPORT(rows_f32);
+HWY_EXPORT(rows_f64);
+HWY_EXPORT(columns_f32);
+HWY_EXPORT(columns_f64);
+
+void sum_rows(const float* x, std::ptrdiff_t row_stride, std::size_t rows,
+              std::size_t columns, double* out) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(rows_f32)(x, row_stride, rows, columns, out);
+}
+
+void sum_rows(const double* x, std::ptrdiff_t row_stride, std::size_t rows,
+              std::size_t columns, double* out) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(rows_f64)(x, row_stride, rows, columns, out);
+}
+
+void sum_columns(const float* x, std::ptrdiff_t row_stride, std::size_t rows,
+                 std::size_t columns, double* out) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(columns_f32)(x, row_stride, rows, columns, out);
+}
+
+void sum_columns(const double* x, std::ptrdiff_t row_stride, std::size_t rows,
+                 std::size_t columns, double* out) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(columns_f64)(x, row_stride, rows, columns, out);
+}
+
+}  // namespace topos::kernels
+
+#endif  // HWY_ONCE

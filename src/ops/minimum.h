@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "ops/operation.h"
+
+namespace topos::ops {
+
+/// The lesser of a and b by IEEE 754-2019 `minimum`: NaN propagates, -0 < +0.
+///
+///   C1          the dtypes are equal
+///   C2          the shapes are equal (the caller broadcasts)
+///   C3          not boolean
+///   derivative  dy to the lesser one, half each on a tie; none where
+///               one is NaN
+struct Minimum {
+  static constexpr std::string_view name = "minimum";
+  static constexpr int arity = 2;
+  static constexpr std::tuple<> fields() { return {}; }
+  bool operator==(const Minimum&) const = default;
+
+  static Type infer(Operands<Type> x) { return arithmetic(same(x[0], x[1])); }
+
+  template <Arithmetic T>
+  static T value(T a, T b) {
+    if constexpr (Real<T>) {
+      if (std::isnan(a)) return a;
+      if (std::isnan(b)) return b;
+      if (a == b) return std::signbit(a) ? a : b;  // -0 < +0
+    }
+    return a < b ? a : b;
+  }
+
+  template <Differentiable V>
+  static Cotangents<V> derivative(Operands<V> x, const V&, const V& dy) {
+    const V tied = select(equal(x[0], x[1]), 0.5 * dy, 0.0);
+    return {select(less(x[0], x[1]), dy, tied),
+            select(less(x[1], x[0]), dy, tied)};
+  }
+
+  // clang-format off
+  static auto rows() {
+    return std::to_array<Row<Minimum>>({
+        {"plain", {}, "f32[2]{1 5} f32[2]{2 2}", "f32[2]{1 2}", "f32[2]{1 0} f32[2]{0 1}"},
+        {"slopes", {}, "f64[2]{1 5} f64[2]{2 2}", "f64[2]{1 2}"},
+        {"zeros", {}, "f32[2]{-0 0} f32[2]{0 -0}", "f32[2]{-0 -0}", "f32[2]{0.5 0.5} f32[2]{0.5 0.5}"},
+        {"infinite", {}, "f32[2]{inf -inf} f32[2]{1 1}", "f32[2]{1 -inf}", "f32[2]{0 1} f32[2]{1 0}"},
+        {"NaN", {}, "f32[2]{nan 1} f32[2]{1 nan}", "f32[2]{nan nan}", "f32[2]{0 0} f32[2]{0 0}"},
+        {"integers", {}, "i32[2]{1 -5} i32[2]{2 -7}", "i32[2]{1 -7}", "-"},
+        {"C1 dtypes", {}, "f32[2] f64[2]", "the dtypes f32 and f64 differ: cast one"},
+        {"C2 shapes", {}, "f32[2] f32[3]", "the shapes [2] and [3] differ"},
+        {"C3 boolean", {}, "boolean[2] boolean[2]", "boolean has no arithmetic"},
+    });
+  }
+  // clang-format on
+};
+
+}  // namespace topos::ops

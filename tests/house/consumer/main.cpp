@@ -1,0 +1,5 @@
+#include <topos/version.h>
+
+#include <iostream>
+
+int main() { std::cout << "topos " << topos::version() << '\n'; }

@@ -69,7 +69,9 @@ class Parameters {
   Parameters() = default;
   explicit Parameters(std::vector<Item> items) : items_(std::move(items)) {}
 
-  const std::vector<Item>& items() const noexcept { return items_; }
+  const std::vector<Item>& items() const& noexcept { return items_; }
+  /// Of a temporary: a loop over network.parameters().items() is safe.
+  std::vector<Item> items() && { return std::move(items_); }
   std::size_t size() const noexcept { return items_.size(); }
   /// The sum of all element counts.
   std::int64_t element_count() const;

@@ -82,7 +82,7 @@ class Axes : public Inline<std::int8_t> {
  private:
   static constexpr std::int8_t checked(int axis) {
     // What is out of range stays so: no rank reaches it.
-    constexpr int limit = 2 * max_rank;
+    constexpr int limit = 127;
     return static_cast<std::int8_t>(axis > limit    ? limit
                                     : axis < -limit ? -limit
                                                     : axis);

@@ -1,8 +1,8 @@
 #include "tensor/layout.h"
 
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include <cstring>
 
 #include "topos/error.h"
 

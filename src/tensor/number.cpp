@@ -1,9 +1,9 @@
 #include "topos/number.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "topos/error.h"
 
@@ -26,8 +26,8 @@ std::string Number::text() const {
 namespace {
 
 [[noreturn]] void refuse(const Number& number, DType dtype) {
-  throw DTypeError(fmt::format("{} cannot hold the number {}", name(dtype),
-                               number.text()));
+  throw DTypeError(
+      fmt::format("{} cannot hold the number {}", name(dtype), number.text()));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "topos/shape.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "topos/error.h"
 
@@ -30,8 +30,8 @@ std::int64_t Shape::element_count() const {
   bool none = false;
   for (std::int64_t extent : *this) {
     if (extent < 0) {
-      throw ShapeError(fmt::format("the shape {} has a negative extent",
-                                   text()));
+      throw ShapeError(
+          fmt::format("the shape {} has a negative extent", text()));
     }
     if (extent == 0) {
       none = true;
@@ -81,8 +81,8 @@ Axes normalize_axes(const Axes& axes, int rank) {
   for (int axis : axes) {
     const auto at = static_cast<std::size_t>(normalize_axis(axis, rank));
     if (named[at]) {
-      throw ShapeError(fmt::format("the axis {} is named twice in {}", at,
-                                   axes.text()));
+      throw ShapeError(
+          fmt::format("the axis {} is named twice in {}", at, axes.text()));
     }
     named[at] = true;
   }

@@ -1,8 +1,8 @@
 #include "topos/site.h"
 
-#include <string_view>
-
 #include <fmt/format.h>
+
+#include <string_view>
 
 namespace topos {
 

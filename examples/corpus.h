@@ -127,13 +127,13 @@ inline Samples make_samples(const std::vector<std::string>& words,
 /// 3.4.2, algorithm P]: i changes places with floor(u (i + 1)).
 inline void shuffle(Samples& samples, topos::SplitMix& random) {
   const auto width = static_cast<std::size_t>(samples.context);
+  const std::span<std::int32_t> contexts = samples.contexts;
   for (std::size_t i = samples.count(); i-- > 1;) {
     const auto j =
         static_cast<std::size_t>(random.unit() * static_cast<double>(i + 1));
     std::swap(samples.targets[i], samples.targets[j]);
-    std::swap_ranges(samples.contexts.begin() + i * width,
-                     samples.contexts.begin() + (i + 1) * width,
-                     samples.contexts.begin() + j * width);
+    std::ranges::swap_ranges(contexts.subspan(i * width, width),
+                             contexts.subspan(j * width, width));
   }
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <topos/network.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace examples {
 
@@ -31,5 +34,25 @@ class Fingerprint {
  private:
   std::uint64_t state_ = 0xCBF29CE484222325u;
 };
+
+/// Of words, each with a newline at its end.
+inline std::string fingerprint_of(const std::vector<std::string>& words) {
+  Fingerprint fingerprint;
+  for (const std::string& word : words) {
+    fingerprint.add(word);
+    fingerprint.add("\n");
+  }
+  return fingerprint.text();
+}
+
+/// Of f32 parameters: their bytes in recording order.
+inline std::string fingerprint_of(const topos::Parameters& parameters) {
+  Fingerprint fingerprint;
+  for (const auto& item : parameters.items()) {
+    const topos::Tensor payload = item.payload->contiguous();
+    fingerprint.add(std::as_bytes(payload.span<float>()));
+  }
+  return fingerprint.text();
+}
 
 }  // namespace examples

@@ -13,12 +13,8 @@ class Interrupt {
     action.sa_handler = [](int) { asked_ = 1; };
     action.sa_flags = SA_RESETHAND | SA_RESTART;
     sigemptyset(&action.sa_mask);
-    for (const int signal : {SIGINT, SIGTERM}) {
-      // A shell lets a program in the background ignore it.
-      struct sigaction before = {};
-      sigaction(signal, nullptr, &before);
-      if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
-    }
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
   }
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

@@ -92,11 +92,14 @@ class RunStateFile {
 
   /// Whether a new run may write over what is there: nothing, or an old
   /// checkpoint of this program.
+  /// \return                   the old one's step; empty if there is none
   /// \throws topos::FileError  the file is of something else
-  void check_replaceable(const std::filesystem::path& path) const {
+  std::string replaceable_step(const std::filesystem::path& path) const {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return;
-    if (std::filesystem::file_size(path, ignored) == 0) return;
+    if (!std::filesystem::is_regular_file(path, ignored) ||
+        std::filesystem::file_size(path, ignored) == 0) {
+      return {};
+    }
     std::string found = "no safetensors file";
     try {
       const topos::Metadata metadata = topos::read_safetensors_metadata(path);
@@ -104,7 +107,8 @@ class RunStateFile {
       if (program == metadata.end()) {
         found = "a safetensors file of another program";
       } else if (program->second == program_) {
-        return;
+        const auto step = metadata.find("step");
+        return step == metadata.end() ? "?" : step->second;
       } else {
         found = "a checkpoint of " + program->second;
       }

@@ -12,9 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cinttypes>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -24,9 +22,9 @@
 #include "corpus.h"
 #include "fingerprint.h"
 #include "interrupt.h"
-#include "loss_curve.h"
 #include "makemore_checkpoint.h"
 #include "makemore_options.h"
+#include "makemore_report.h"
 #include "progress.h"
 
 using namespace topos;
@@ -146,22 +144,25 @@ float train_step(Session& session, const Program& program,
   return static_cast<float>(run.scalar(program.loss));
 }
 
-/// Draws letters from the network's distribution until it ends the name.
+/// Draws letters from the network's distribution until it ends the name; one
+/// that ends before its first letter is begun again.
 std::string sample_name(Session& session, const Program& program,
                         SplitMix& random) {
-  constexpr std::size_t longest = 30;
+  constexpr int most_draws = 30;
   std::array<std::int32_t, context_length> context = {};
   std::array<float, vocabulary> probability;
   std::string name;
-  while (name.size() < longest) {
+  for (int draw = 0; draw < most_draws; ++draw) {
     session
         .step(program.sample,
               {{program.context, std::span<const std::int32_t>(context)}})
         .read_into(program.next, std::span<float>(probability));
+    // The first letter at which the probabilities sum up to more than u.
     const double u = random.unit();
     double sum = 0;
     int token = -1;
     while (sum <= u && token + 1 < vocabulary) sum += probability[++token];
+    if (token == 0 && name.empty()) continue;
     if (token == 0) break;
     name += letter(token);
     std::rotate(context.begin(), context.begin() + 1, context.end());
@@ -172,17 +173,15 @@ std::string sample_name(Session& session, const Program& program,
 
 // ---- A run of it ---------------------------------------------------------
 
-/// All that is known before the first step; nothing in it can be refused any
-/// more.
+/// What a run starts from; nothing in it can be refused any more.
 struct Job {
   MakemoreOptions options;
   std::vector<std::string> words;
   Samples samples;
-  std::string corpus;  // fingerprint
-  Seeds seeds;
   Program program;
-  Parameters parameters;  // to start from
-  RunState state;         // to start from
+  Parameters parameters;
+  RunState state;
+  Figures figures;
 
   Session open(const Engine& engine) const {
     return engine.open(program.network, parameters,
@@ -193,24 +192,6 @@ struct Job {
 const RunStateFile& run_state_file() {
   static const RunStateFile file("makemore_mlp", recipe);
   return file;
-}
-
-std::string fingerprint(const std::vector<std::string>& words) {
-  Fingerprint result;
-  for (const std::string& word : words) {
-    result.add(word);
-    result.add("\n");
-  }
-  return result.text();
-}
-
-/// Of the parameters' bytes, in recording order.
-std::string fingerprint(const Parameters& parameters) {
-  Fingerprint result;
-  for (const auto& item : parameters.items()) {
-    result.add(std::as_bytes(item.payload->contiguous().span<float>()));
-  }
-  return result.text();
 }
 
 /// Where to continue from; the seed comes from the checkpoint unless given.
@@ -235,7 +216,22 @@ RunState resumed_state(const MakemoreOptions& options,
   return state;
 }
 
-/// \throws Refusal, FileError  anything that would end the run later
+void fill(Figures& figures, const MakemoreOptions& options,
+          const Program& program) {
+  figures.recipe = recipe;
+  figures.engine = options.engine;
+  figures.corpus_file = options.corpus;
+  figures.checkpoint = options.checkpoint;
+  figures.svg = options.svg;
+  figures.forward_nodes = program.nodes.forward;
+  figures.gradient_nodes = program.nodes.gradient;
+  figures.update_nodes = program.nodes.update;
+  figures.recorded_nodes = program.train.recorded_size();
+  figures.simplified_nodes = program.train.size();
+  figures.groups = program.train.group_count();
+}
+
+/// \throws Refusal, FileError  whatever would end the run later
 Job prepare(const MakemoreOptions& options) {
   std::vector<std::string> words = read_words(options.corpus);
   Samples samples = make_samples(words, context_length);
@@ -248,30 +244,38 @@ Job prepare(const MakemoreOptions& options) {
   check_writable(options.svg);
   check_writable(options.checkpoint);
 
-  const std::string corpus = fingerprint(words);
+  Figures figures;
+  figures.corpus = fingerprint_of(words);
+  figures.words = words.size();
+  figures.samples = samples.count();
   RunState state;
   if (options.resume) {
-    state = resumed_state(options, corpus);
+    state = resumed_state(options, figures.corpus);
   } else {
-    run_state_file().check_replaceable(options.checkpoint);
     state.seed = options.seed;
-    state.corpus = corpus;
+    state.corpus = figures.corpus;
+    figures.replaced_step =
+        run_state_file().replaceable_step(options.checkpoint);
   }
+  figures.first_step = state.step;
+  figures.seed = state.seed;
+  figures.seeds = Seeds::from(state.seed);
 
-  const Seeds seeds = Seeds::from(state.seed);
-  SplitMix shuffle_random(seeds.shuffle);
+  SplitMix shuffle_random(figures.seeds.shuffle);
   shuffle(samples, shuffle_random);
-  Program program = record(seeds);
+  Program program = record(figures.seeds);
   Parameters parameters =
       options.resume ? load_safetensors(options.checkpoint, program.network)
                      : program.network.parameters();
-  return {options, std::move(words),   std::move(samples),    corpus,
-          seeds,   std::move(program), std::move(parameters), std::move(state)};
-}
-
-void save(const Job& job, const Session& session, const RunState& state) {
-  save_safetensors(job.options.checkpoint, job.program.network,
-                   session.parameters(), run_state_file().metadata(state));
+  figures.parameter_count = parameters.element_count();
+  fill(figures, options, program);
+  return {options,
+          std::move(words),
+          std::move(samples),
+          std::move(program),
+          std::move(parameters),
+          std::move(state),
+          std::move(figures)};
 }
 
 /// Steps [first, last) on the native engine and on the interpreter, from the
@@ -326,169 +330,43 @@ double train(const Job& job, Session& session, RunState& state,
   return progress.steps_per_second(state.step);
 }
 
-// ---- What it tells -------------------------------------------------------
-
-constexpr int mean_window = 500;
-constexpr int name_count = 20;
-
-struct Figures {
-  int first_step = 0;
-  int compared = 0;
-  double steps_per_second = 0;
-  std::vector<double> means;
-  std::vector<std::string> names;
-  std::size_t known_names = 0;
-  std::string parameters;  // fingerprint
-  Session::Report report;
-};
-
-void print_job(const Job& job, const Session::Report& report) {
-  const MakemoreOptions& options = job.options;
-  const NodeCounts& nodes = job.program.nodes;
-  const Plan& plan = job.program.train;
-  std::printf("makemore_mlp, topos %s\n", TOPOS_VERSION);
-  std::printf("corpus    %s: %zu words, %zu samples\n", options.corpus.c_str(),
-              job.words.size(), job.samples.count());
-  std::printf("network   %" PRId64
-              " parameters; recorded as %zu nodes for the "
-              "loss, %zu for its gradients, %zu for the update\n",
-              job.parameters.element_count(), nodes.forward, nodes.gradient,
-              nodes.update);
-  std::printf(
-      "plan      %zu nodes recorded, %zu after simplification, in %zu "
-      "groups\n",
-      plan.recorded_size(), plan.size(), plan.group_count());
-  std::printf("engine    %s, %d thread%s\n", options.engine.c_str(),
-              report.threads, report.threads == 1 ? "" : "s");
-  if (options.resume) {
-    std::printf("resumed   %s, %d steps done\n", options.checkpoint.c_str(),
-                job.state.step);
+std::string how_it_was_trained(const Figures& figures) {
+  std::string text = std::to_string(figures.words) + " words, " +
+                     std::to_string(figures.losses.size()) +
+                     " steps of batch " + std::to_string(batch) +
+                     ", SGD at 0.1";
+  if (figures.losses.size() > slow_from) {
+    text += ", 0.01 from step " + std::to_string(slow_from);
   }
-  std::fflush(stdout);
-}
-
-void print_figures(const RunState& state, const Figures& figures) {
-  std::printf("trained   %d steps, %.0f a second\n",
-              state.step - figures.first_step, figures.steps_per_second);
-
-  std::printf("\n         steps    mean loss\n");
-  for (std::size_t i = 0; i < figures.means.size(); ++i) {
-    const int begin = static_cast<int>(i) * mean_window;
-    std::printf("%6d to %5d    %.4f\n", begin,
-                std::min(begin + mean_window, state.step) - 1,
-                figures.means[i]);
-  }
-  std::printf("\nfirst loss %.4f, last mean %.4f\n\n%d new names",
-              static_cast<double>(state.losses.front()), figures.means.back(),
-              name_count);
-  std::printf(" (%zu of them are in the corpus):\n", figures.known_names);
-  for (std::size_t i = 0; i < figures.names.size(); ++i) {
-    std::printf("%s%s", i % 5 == 0 ? "  " : ", ", figures.names[i].c_str());
-    if (i % 5 == 4) std::printf("\n");
-  }
-  std::printf("\nparameters  fingerprint %s\n", figures.parameters.c_str());
-}
-
-nlohmann::ordered_json json(const Job& job, const RunState& state,
-                            const Figures& figures) {
-  const MakemoreOptions& options = job.options;
-  const Program& program = job.program;
-  nlohmann::ordered_json out;
-  out["program"] = "makemore_mlp";
-  out["version"] = TOPOS_VERSION;
-  out["recipe"] = recipe;
-  out["engine"] = options.engine;
-  out["threads"] = figures.report.threads;
-  out["seeds"] = {{"embedding", job.seeds.embedding},
-                  {"layers", job.seeds.layers},
-                  {"shuffle", job.seeds.shuffle},
-                  {"names", job.seeds.names}};
-  out["corpus"] = {{"file", options.corpus},
-                   {"words", job.words.size()},
-                   {"samples", job.samples.count()},
-                   {"fingerprint", job.corpus}};
-  out["nodes"] = {{"forward", program.nodes.forward},
-                  {"gradient", program.nodes.gradient},
-                  {"update", program.nodes.update},
-                  {"recorded", program.train.recorded_size()},
-                  {"simplified", program.train.size()},
-                  {"groups", program.train.group_count()}};
-  out["parameter_count"] = job.parameters.element_count();
-  out["compared_steps"] = figures.compared;
-  out["first_step"] = figures.first_step;
-  out["steps"] = state.step;
-  out["steps_per_second"] = figures.steps_per_second;
-  out["first_loss"] = state.losses.front();
-  out["mean_window"] = mean_window;
-  out["means"] = figures.means;
-  out["names"] = figures.names;
-  out["names_in_corpus"] = figures.known_names;
-  out["parameters"] = figures.parameters;
-  out["losses"] = state.losses;
-  out["checkpoint"] = options.checkpoint;
-  out["svg"] = options.svg;
-  return out;
-}
-
-std::string svg(const Job& job, const RunState& state) {
-  const std::string subtitle =
-      std::to_string(job.words.size()) + " words, " +
-      std::to_string(state.step) + " steps of batch " + std::to_string(batch) +
-      ", SGD at 0.1" +
-      (state.step > slow_from ? ", 0.01 from step " + std::to_string(slow_from)
-                              : "");
-  return LossCurve("makemore MLP: training loss", subtitle, state.losses,
-                   mean_window)
-      .svg();
-}
-
-/// The command that continues this run.
-std::string resume_command(int argc, char** argv, bool resumes) {
-  std::string command;
-  for (int i = 0; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]{}~#!") ==
-                           std::string::npos;
-    if (i > 0) command += ' ';
-    if (plain) {
-      command += argument;
-      continue;
-    }
-    command += '\'';
-    for (const char c : argument) {
-      command += c == '\'' ? "'\\''" : std::string(1, c);
-    }
-    command += '\'';
-  }
-  return resumes ? command : command + " --resume";
+  return text;
 }
 
 /// \return the exit code
 int run(const Job& job, const std::string& resume) {
+  constexpr int name_count = 20;
   const MakemoreOptions& options = job.options;
   const Interrupt interrupt;
   Session session = job.open(engine(options.engine));
-  RunState state = job.state;
-  Figures figures;
-  figures.first_step = state.step;
-  figures.report = session.report(job.program.train);
-  print_job(job, figures.report);
+  Figures figures = job.figures;
+  figures.threads = session.report(job.program.train).threads;
+  print_beginning(figures);
 
-  figures.compared = compare_engines(job, interrupt);
+  figures.compared_steps = compare_engines(job, interrupt);
   if (interrupt.asked()) {
     std::fprintf(stderr, "interrupted before the training: nothing to save\n");
     return Interrupt::exit_code;
   }
-  if (figures.compared > 0) {
+  if (figures.compared_steps > 0) {
     std::printf(
         "compared  %d steps on native and interpreter: all losses and "
         "parameters are equal bit for bit\n",
-        figures.compared);
+        figures.compared_steps);
   }
 
+  RunState state = job.state;
   figures.steps_per_second = train(job, session, state, interrupt);
-  save(job, session, state);
+  save_safetensors(options.checkpoint, job.program.network,
+                   session.parameters(), run_state_file().metadata(state));
   if (state.step < options.steps) {
     std::fprintf(stderr,
                  "interrupted after %d of %d steps, saved in %s\n"
@@ -498,22 +376,22 @@ int run(const Job& job, const std::string& resume) {
     return Interrupt::exit_code;
   }
 
-  figures.means = window_means(state.losses, mean_window);
-  figures.parameters = fingerprint(session.parameters());
-  SplitMix random(job.seeds.names);
+  figures.losses = state.losses;
+  figures.parameters = fingerprint_of(session.parameters());
+  SplitMix random(figures.seeds.names);
   const std::set<std::string> known(job.words.begin(), job.words.end());
   for (int i = 0; i < name_count; ++i) {
     figures.names.push_back(sample_name(session, job.program, random));
-    figures.known_names += known.count(figures.names.back());
+    figures.names_in_corpus += known.count(figures.names.back());
   }
-  print_figures(state, figures);
+  print_end(figures);
 
-  write_file_atomically(options.svg, svg(job, state));
-  std::printf("loss curve  %s\n", options.svg.c_str());
-  std::printf("checkpoint  %s\n", options.checkpoint.c_str());
+  write_file_atomically(options.svg,
+                        svg_text(figures, how_it_was_trained(figures)));
+  std::printf("loss curve  %s\ncheckpoint  %s\n", options.svg.c_str(),
+              options.checkpoint.c_str());
   if (!options.json.empty()) {
-    write_file_atomically(options.json,
-                          json(job, state, figures).dump(1) + "\n");
+    write_file_atomically(options.json, json_text(figures));
     std::printf("figures     %s\n", options.json.c_str());
   }
   if (std::fflush(stdout) != 0) {
@@ -547,7 +425,7 @@ int main(int argc, char** argv) {
     return complain(error, failed);
   }
   try {
-    return run(*job, resume_command(argc, argv, job->options.resume));
+    return run(*job, resume_command(argc, argv));
   } catch (const std::exception& error) {
     return complain(error, failed);
   }

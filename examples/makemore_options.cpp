@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -33,7 +34,9 @@ void check_distinct(const MakemoreOptions& options) {
                                       {"--svg", options.svg}}};
   const auto place_of = [](const File& file) {
     std::error_code error;
-    const auto place = std::filesystem::weakly_canonical(file.name, error);
+    // Of a path from the root: what does not exist has no other anchor.
+    const auto place = std::filesystem::weakly_canonical(
+        std::filesystem::absolute(file.name, error), error);
     return error ? std::filesystem::path(file.name) : place;
   };
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -45,6 +48,28 @@ void check_distinct(const MakemoreOptions& options) {
       }
     }
   }
+}
+
+/// CLI11 would take -1 and 2^64 for other numbers in silence.
+std::string is_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seed);
+  if (error == std::errc() && stop == end) return {};
+  return text + " is not a whole number from 0 to 2^64 - 1";
+}
+
+/// As a shell reads it.
+std::string quoted(const std::string& argument) {
+  const bool plain = !argument.empty() &&
+                     argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]{}~#!") ==
+                         std::string::npos;
+  if (plain) return argument;
+  std::string result = "'";
+  for (const char c : argument) {
+    result += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return result + "'";
 }
 
 }  // namespace
@@ -77,7 +102,8 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
                  "Seed of everything random; without it the recipe's own (8 "
                  "embedding, 7 layers, 9 shuffle, 10 samples), with it "
                  "the first four numbers of splitmix64 from SEED")
-      ->type_name("SEED");
+      ->type_name("SEED")
+      ->check(is_seed);
   app.add_option("--engine", options.engine, "What runs the plans")
       ->type_name("NAME")
       ->check(CLI::IsMember(topos::engine_names()))
@@ -117,6 +143,18 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
   if (options.corpus.empty()) options.corpus = default_corpus();
   check_distinct(options);
   return options;
+}
+
+std::string resume_command(int argc, char** argv) {
+  std::string command;
+  bool resumes = false;
+  for (int i = 0; i < argc; ++i) {
+    const std::string argument = argv[i];
+    resumes = resumes || argument == "--resume";
+    if (i > 0) command += ' ';
+    command += quoted(argument);
+  }
+  return resumes ? command : command + " --resume";
 }
 
 }  // namespace examples

@@ -35,6 +35,9 @@ class Refusal : public std::runtime_error {
 /// \throws Refusal  names the option at fault
 std::optional<MakemoreOptions> parse_options(int argc, char** argv);
 
+/// The command that continues a run: the same with --resume.
+std::string resume_command(int argc, char** argv);
+
 /// The seeds of a run.
 struct Seeds {
   std::uint64_t embedding = 8;

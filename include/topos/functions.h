@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -392,5 +393,10 @@ Tensor cross_entropy(TensorOperand logits, TensorOperand targets);
 /// mean(d d), d = x - y. \throws ShapeError  the shapes differ
 Value mse(Operand x, Operand y);
 Tensor mse(TensorOperand x, TensorOperand y);
+
+/// Every operation and composite, a line each: operands, attributes, kind, the
+/// dtypes that it accepts, and whether it has a derivative. Made from the
+/// catalogue, for readers.
+std::string op_table();
 
 }  // namespace topos

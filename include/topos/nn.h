@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "topos/functions.h"
@@ -46,8 +47,8 @@ struct AnyMember {
 ///       nn::Linear output;
 ///
 ///       Value operator()(Operand x) const {
-///         Frame frame(x.site);  // what follows is recorded on the caller's
-///         line return output(tanh(hidden(x)));
+///         Frame frame(x.site);  // records with the caller's line
+///         return output(tanh(hidden(x)));
 ///       }
 ///       void visit(auto&& visitor) const {
 ///         visitor("hidden", hidden);
@@ -234,8 +235,8 @@ class Sgd {
 
   /// Records the update of every parameter, for an entry to carry:
   ///
-  ///     for (auto [input, next] : sgd.record(tape, tape.gradients(loss),
-  ///     rate)) {
+  ///     const auto gradients = tape.gradients(loss);
+  ///     for (auto [input, next] : sgd.record(tape, gradients, rate)) {
   ///       step.carry(input, next);
   ///     }
   ///

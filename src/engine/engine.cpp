@@ -23,7 +23,7 @@ auto at_line(Site site, std::string_view asked, F&& body) {
 
 engines::SessionState& open_state(
     const std::shared_ptr<engines::SessionState>& state) {
-  if (state == nullptr) throw UsageError("the session was moved from");
+  if (state == nullptr) throw UsageError("the handle was moved from");
   return *state;
 }
 
@@ -31,18 +31,18 @@ engines::SessionState& open_state(
 
 Tensor Run::of(Symbol value, Site site) const {
   return at_line(site, "Run::of",
-                 [&] { return session_->result(value, step_); });
+                 [&] { return open_state(session_).result(value, step_); });
 }
 
 double Run::scalar(Symbol value, Site site) const {
   return at_line(site, "Run::scalar",
-                 [&] { return session_->scalar(value, step_); });
+                 [&] { return open_state(session_).scalar(value, step_); });
 }
 
 void Run::read(Symbol value, DType dtype, void* elements, std::size_t count,
                Site site) const {
   at_line(site, "Run::read_into", [&] {
-    session_->read(value, dtype, elements, count, step_);
+    open_state(session_).read(value, dtype, elements, count, step_);
   });
 }
 
@@ -103,6 +103,9 @@ Placement Engine::place(const Network& network, const Parameters& parameters,
 Session Engine::open(const Placement& placement, SessionOptions options,
                      Site site) const {
   return at_line(site, "open", [&] {
+    if (placement.state() == nullptr) {
+      throw UsageError("the placement was moved from");
+    }
     if (&placement.state()->engine() != implementation_) {
       throw UsageError(std::string("the placement is the engine ") +
                        std::string(placement.state()->engine().name()) +

@@ -60,7 +60,7 @@ std::optional<std::int64_t> indexed_extent(const Graph& list,
 }
 
 std::string text_of(const FeedTable::Input& input, const Graph& list) {
-  return fmt::format("input {}", list.origin(input.node));
+  return list.origin(input.node);
 }
 
 }  // namespace
@@ -181,8 +181,12 @@ void FeedTable::bind(Input& input, const Feed& feed) {
     }
     input.staging.resize(size_bytes(input.type.dtype));
     visit_dtype(input.type.dtype, [&]<class T>() {
-      const T exact = number.as<T>();
-      std::memcpy(input.staging.data(), &exact, sizeof(T));
+      try {
+        const T exact = number.as<T>();
+        std::memcpy(input.staging.data(), &exact, sizeof(T));
+      } catch (const DTypeError& error) {
+        throw DTypeError(text_of(input, list) + ": " + error.message());
+      }
     });
     input.data = input.staging.data();
   }

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "engine/session_state.h"
-#include "kernels/float_environment.h"
+#include "math/float_environment.h"
 #include "ops/call.h"
 #include "ops/evaluate.h"
 #include "topos/error.h"
@@ -45,9 +45,10 @@ std::vector<Tensor> interpret(const Program& program, F&& leaf) {
       }
       try {
         values[i] = ops::evaluate(node.op, node.type, operands);
-      } catch (Error& error) {
-        error.add_context(list.origin(i) + ": ");
-        throw;
+      } catch (const IndexError& error) {
+        throw IndexError(list.origin(i) + ": " + error.message());
+      } catch (const RuntimeError& error) {
+        throw RuntimeError(list.origin(i) + ": " + error.message());
       }
     }
   }
@@ -150,15 +151,20 @@ Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
     const std::uint32_t node = graph::position(*graph_, value);
     const engines::Program program = engines::closure(*graph_, node);
     engines::FeedTable table(program);
+    const math::FloatEnvironment environment;
     table.bind(feeds);
-    const kernels::FloatEnvironment environment;
     return engines::interpret(program, [&](std::uint32_t leaf) {
              const std::uint32_t symbol = program.origin[leaf];
              const Type& type = program.list.nodes[leaf].type;
              if (program.list.nodes[leaf].kind == graph::Kind::input) {
                return engines::copy_of(type, table.find(symbol)->data);
              }
-             return parameters().of(Symbol{graph_->tape, symbol}, site);
+             const auto payload = graph_->payloads.find(symbol);
+             if (payload == graph_->payloads.end()) {
+               throw UsageError(fmt::format(
+                   "{} has no payload", graph_->origin(symbol)));
+             }
+             return payload->second;
            })
         .at(program.results[0]);
   } catch (Error& error) {

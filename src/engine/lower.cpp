@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/lowered_plan.h"
+#include "math/float_environment.h"
 #include "ops/call.h"
 #include "ops/evaluate.h"
 #include "topos/error.h"
@@ -18,6 +19,8 @@ Plan Network::lower(const Entry& entry, Site site) const {
     };
     plan->recorded = engines::closure(*graph_, entry);
     note("closure", plan->recorded);
+    // Constants are folded in the environment that a step has.
+    const math::FloatEnvironment environment;
     plan->simplified = engines::simplify(plan->recorded);
     note("simplify", plan->simplified);
     plan->grouping = engines::group(plan->simplified);

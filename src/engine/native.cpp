@@ -25,7 +25,8 @@ class Arena {
   std::byte* data() const noexcept { return data_.get(); }
   std::size_t bytes() const noexcept { return bytes_; }
 
-  /// Grows; what it held is lost.
+  /// Grows. What it held stays where it was until `forget`: the results of the
+  /// last run may lie there.
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
     void* memory = ::operator new (bytes, alignment, std::nothrow);
@@ -33,16 +34,21 @@ class Arena {
       throw RuntimeError(
           fmt::format("no memory for the plan's arena of {} bytes", bytes));
     }
-    data_.reset(static_cast<std::byte*>(memory));
+    Memory larger(static_cast<std::byte*>(memory));
+    before_.push_back(std::move(data_));
+    data_ = std::move(larger);
     bytes_ = bytes;
   }
+  void forget() noexcept { before_.clear(); }
 
  private:
   static constexpr std::align_val_t alignment{64};
   struct Free {
     void operator()(std::byte* p) const { ::operator delete (p, alignment); }
   };
-  std::unique_ptr<std::byte, Free> data_;
+  using Memory = std::unique_ptr<std::byte, Free>;
+  Memory data_;
+  std::vector<Memory> before_;
   std::size_t bytes_ = 0;
 };
 
@@ -126,6 +132,7 @@ class NativeSession final : public SessionState {
 
   void run(Bound& base) override {
     Compiled& bound = static_cast<Compiled&>(base);
+    arena_.forget();
     find_addresses(bound);
     for (const Compiled::Fed& fed : bound.fed) {
       bound.addresses[fed.node] =
@@ -153,7 +160,7 @@ class NativeSession final : public SessionState {
     const Compiled& bound = static_cast<Compiled&>(base);
     const NativeProgram::ResultPlace& place = bound.native.results()[index];
     if (place.block) {
-      return {arena_.data() + bound.native.blocks()[*place.block].offset,
+      return {bound.arena + bound.native.blocks()[*place.block].offset,
               place.access.layout};
     }
     return {bound.addresses[place.access.root], place.access.layout};

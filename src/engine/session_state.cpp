@@ -1,10 +1,11 @@
 #include "engine/session_state.h"
 
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
-#include "kernels/float_environment.h"
+#include "math/float_environment.h"
 #include "tensor/visit.h"
 #include "topos/error.h"
 
@@ -23,7 +24,7 @@ PlacementState::PlacementState(const EngineImplementation& engine,
       leaves_[i] = {node.kind, node.type, std::string(graph.name_of(i)), {}};
     }
   }
-  std::size_t filled = 0;
+  std::set<std::uint32_t> filled;
   for (const Parameters::Item& item : parameters.items()) {
     const auto found = leaves_.find(item.symbol.node);
     if (item.symbol.tape != tape_ || found == leaves_.end() ||
@@ -37,14 +38,28 @@ PlacementState::PlacementState(const EngineImplementation& engine,
                       "Parameters::set or from a file",
                       item.name, item.type.text()));
     }
+    const auto text = [&] {
+      return fmt::format("parameter \"{}\" is {}, but is given {}", item.name,
+                         found->second.type.text(), item.payload->type().text());
+    };
+    if (item.payload->dtype() != found->second.type.dtype) {
+      throw DTypeError(text());
+    }
+    if (item.payload->shape() != found->second.type.shape) {
+      throw ShapeError(text());
+    }
+    if (!filled.insert(found->first).second) {
+      throw UsageError(
+          fmt::format("parameter \"{}\" is given twice", item.name));
+    }
     found->second.payload = item.payload->contiguous();
-    ++filled;
   }
   std::size_t wanted = 0;
   for (const auto& [node, leaf] : leaves_) wanted += leaf.kind == Kind::parameter;
-  if (filled != wanted) {
-    throw UsageError(fmt::format(
-        "{} parameters are given, but the network has {}", filled, wanted));
+  if (filled.size() != wanted) {
+    throw UsageError(
+        fmt::format("{} parameters are given, but the network has {}",
+                    filled.size(), wanted));
   }
 }
 
@@ -154,6 +169,7 @@ void SessionState::find_carried(Bound& bound) {
 std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
   const Turn turn(*this);
   expect_usable();
+  const math::FloatEnvironment environment;
   Bound& current = bound(plan);
   // Feeds are checked before the plan's carries make state of their own.
   const bool is_new = current.seen_slots != slots_.size() || slots_.empty();
@@ -164,7 +180,6 @@ std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
       input.data = own(input.symbol).data;
     }
   }
-  const kernels::FloatEnvironment environment;
   ++steps_;
   last_ = &current;
   try {

@@ -36,7 +36,12 @@ SingleProgram::SingleProgram(const Program& program, const Grouping& grouping,
 void SingleProgram::choose_kernel() {
   const bool view = std::visit(
       []<class Op>(const Op&) { return ops::ViewValue<Op>; }, op_);
-  if (view || type_.shape.element_count() == 0) {
+  const bool indexed = std::holds_alternative<ops::Gather>(op_) ||
+                       std::holds_alternative<ops::ScatterAdd>(op_);
+  if (indexed && type_.shape.element_count() == 0) {
+    kernel_ = "check_indices";
+    run_ = &SingleProgram::check_indices;
+  } else if (view || type_.shape.element_count() == 0) {
     kernel_ = "copy";
     run_ = &SingleProgram::copy;
   } else if (std::holds_alternative<ops::Gather>(op_)) {
@@ -99,8 +104,20 @@ std::int64_t SingleProgram::index(const Call& call, std::int64_t at,
           ? reinterpret_cast<const std::int32_t*>(base)[position]
           : reinterpret_cast<const std::int64_t*>(base)[position];
   if (value >= 0 && value < extent) return value;
-  if (!call.fault.found) call.fault = {true, node_, value, at, extent};
-  return value < 0 ? 0 : extent - 1;
+  // The first one in recording order, as the interpreter finds it.
+  if (!call.fault.found || node_ < call.fault.node) {
+    call.fault = {true, node_, value, at, extent};
+  }
+  return value < 0 && extent > 0 ? 0 : extent - 1;
+}
+
+void SingleProgram::check_indices(const Call& call) const {
+  const auto check = [&](const auto& op) {
+    const auto at = extents_of(op, operand_types_);
+    for (std::int64_t i = 0; i < at.batch * at.rest; ++i) index(call, i, at.n);
+  };
+  if (const auto* gather = std::get_if<ops::Gather>(&op_)) check(*gather);
+  if (const auto* scatter = std::get_if<ops::ScatterAdd>(&op_)) check(*scatter);
 }
 
 void SingleProgram::gather(const Call& call) const {
@@ -114,8 +131,8 @@ void SingleProgram::gather(const Call& call) const {
     for (std::int64_t b = 0; b < at.batch; ++b) {
       for (std::int64_t o = 0; o < at.before; ++o) {
         for (std::int64_t r = 0; r < at.rest; ++r) {
-          // Nothing to read: any index is out of range.
           const std::int64_t i = index(call, b * at.rest + r, at.n);
+          // Nothing to read: any index is out of range.
           if (i < 0) {
             std::memset(out, 0, slice_bytes);
             out += at.after;

@@ -43,6 +43,7 @@ class SingleProgram {
 
   void choose_kernel();
   void copy(const Call& call) const;
+  void check_indices(const Call& call) const;
   void gather(const Call& call) const;
   void scatter_add(const Call& call) const;
   template <class T>

@@ -71,8 +71,8 @@ std::string describe(const Graph& graph) {
         }
       }
     }
-    std::string line = fmt::format("%{:<4} {:<44} {:<16}", i, call,
-                                   node.type.text());
+    std::string line =
+        fmt::format("%{:<4} {:<44} {:<16}", i, call, node.type.text());
     if (const auto given = graph.name_of(i); !given.empty()) {
       line += fmt::format(" \"{}\"", given);
     }
@@ -92,9 +92,9 @@ std::uint32_t position(const Graph& graph, Symbol symbol) {
     throw UsageError("a Value that was never recorded is used");
   }
   if (symbol.tape != graph.tape) {
-    throw UsageError(fmt::format(
-        "%{} is a value of tape {}, but this network is of tape {}",
-        symbol.node, symbol.tape, graph.tape));
+    throw UsageError(
+        fmt::format("%{} is a value of tape {}, but this network is of tape {}",
+                    symbol.node, symbol.tape, graph.tape));
   }
   if (symbol.node >= graph.size()) {
     throw UsageError(fmt::format(

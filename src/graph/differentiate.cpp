@@ -1,9 +1,9 @@
 // Reverse mode: the chain rule, recorded [Griewank & Walther 2008, ch. 3].
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "graph/recording.h"
 #include "ops/call.h"
@@ -23,33 +23,36 @@ void expect_floating(const Recording& recording, std::uint32_t node,
   const graph::Graph& graph = recording.graph();
   const Type& type = graph.nodes[node].type;
   if (!is_floating(type.dtype)) {
-    throw DTypeError(fmt::format("the {} %{} ({}) is {}: only floating values "
-                                 "have derivatives",
-                                 role, node, graph.origin(node), type.text()));
+    throw DTypeError(
+        fmt::format("the {} %{} ({}) is {}: only floating values "
+                    "have derivatives",
+                    role, node, graph.origin(node), type.text()));
   }
 }
 
-/// Records the cotangents of `wrt` for the cotangent `seed` of `result`.
+/// Records the cotangents of `wrt` for cotangents of `results`, all pulled back
+/// in one pass.
 class PullBack {
  public:
-  PullBack(Recording& recording, std::uint32_t result, const Nodes& wrt)
-      : recording_(recording), result_(result), wrt_(wrt) {
-    first_ = result + 1;
+  PullBack(Recording& recording, const Nodes& results, const Nodes& wrt)
+      : recording_(recording), results_(results), wrt_(wrt) {
+    for (std::uint32_t node : results) end_ = std::max(end_, node + 1);
+    first_ = end_;
     for (std::uint32_t node : wrt) first_ = std::min(first_, node);
     find_dependents();
   }
 
-  std::vector<Value> run(Value seed) {
-    if (first_ <= result_) {
-      adjoints_.resize(result_ + 1 - first_);
-      adjoint(result_) = seed;
-      for (std::uint32_t node = result_ + 1; node-- > first_;) visit(node);
+  /// The cotangents of `wrt` under `seeds`, those of the results: none where
+  /// no result depends on it.
+  std::vector<std::optional<Value>> run(std::span<const Value> seeds) {
+    adjoints_.resize(end_ - first_);
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (depends(results_[i])) add(results_[i], seeds[i]);
     }
-    std::vector<Value> cotangents;
+    for (std::uint32_t node = end_; node-- > first_;) visit(node);
+    std::vector<std::optional<Value>> cotangents;
     for (std::uint32_t node : wrt_) {
-      std::optional<Value> found;
-      if (node >= first_ && node <= result_) found = adjoint(node);
-      cotangents.push_back(found ? *found : zeros(node));
+      cotangents.push_back(node < end_ ? adjoint(node) : std::nullopt);
     }
     return cotangents;
   }
@@ -59,30 +62,50 @@ class PullBack {
     return adjoints_[node - first_];
   }
 
-  bool depends(std::uint32_t node) const {
-    return node >= first_ && node <= result_ && depends_[node - first_];
+  void add(std::uint32_t node, Value contribution) {
+    std::optional<Value>& sum = adjoint(node);
+    sum = sum ? *sum + contribution : contribution;
   }
 
-  /// Marks the nodes between wrt and the result that depend on wrt.
+  bool depends(std::uint32_t node) const {
+    return node >= first_ && node < end_ && depends_[node - first_];
+  }
+
+  /// Marks the nodes between wrt and the results that depend on wrt.
   void find_dependents() {
-    if (first_ > result_) return;
-    depends_.resize(result_ + 1 - first_);
-    for (std::uint32_t node : wrt_) {
-      if (node <= result_) depends_[node - first_] = true;
-    }
     const graph::Graph& graph = recording_.graph();
-    for (std::uint32_t node = first_; node <= result_; ++node) {
-      for (std::uint32_t operand : graph.operands(node)) {
-        if (depends(operand)) depends_[node - first_] = true;
-      }
-    }
-    // Only labels with a rule of their own matter, by their result.
+    // Only labels with a rule of their own matter, by their result. Of two
+    // with one result, the outer one, which comes later.
     for (std::size_t i = 0; i < graph.labels.size(); ++i) {
       const graph::Label& label = graph.labels[i];
-      if (label.derivative && label.begin >= first_ && depends(label.result)) {
-        rules_.emplace(label.result, i);
+      if (label.derivative && label.result >= first_ && label.result < end_ &&
+          !is_entered(label)) {
+        rules_.insert_or_assign(label.result, i);
       }
     }
+    depends_.resize(end_ - first_);
+    for (std::uint32_t node : wrt_) {
+      if (node < end_) depends_[node - first_] = true;
+    }
+    for (std::uint32_t node = first_; node < end_; ++node) {
+      const auto mark = [&](std::span<const std::uint32_t> operands) {
+        for (std::uint32_t operand : operands) {
+          if (depends(operand)) depends_[node - first_] = true;
+        }
+      };
+      mark(graph.operands(node));
+      if (const auto rule = rules_.find(node); rule != rules_.end()) {
+        mark(graph.labels[rule->second].operands);
+      }
+    }
+  }
+
+  /// Whether a target is a value inside the label's formula: then the formula
+  /// is differentiated, not the label.
+  bool is_entered(const graph::Label& label) const {
+    return std::any_of(wrt_.begin(), wrt_.end(), [&](std::uint32_t node) {
+      return node >= label.begin && node < label.end && node != label.result;
+    });
   }
 
   void visit(std::uint32_t node) {
@@ -107,11 +130,22 @@ class PullBack {
           },
           op);
     }
+    if (cotangents.size() != operands.size()) unfit(node);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!cotangents[i] || !depends(operands[i])) continue;
-      std::optional<Value>& sum = adjoint(operands[i]);
-      sum = sum ? *sum + *cotangents[i] : *cotangents[i];
+      const graph::Graph& graph = recording_.graph();
+      if (graph.nodes[recording_.node(*cotangents[i])].type !=
+          graph.nodes[operands[i]].type) {
+        unfit(node);
+      }
+      add(operands[i], *cotangents[i]);
     }
+  }
+
+  [[noreturn]] void unfit(std::uint32_t node) const {
+    throw InternalError(
+        fmt::format("the derivative of %{} ({}) does not fit its operands",
+                    node, recording_.graph().origin(node)));
   }
 
   std::vector<Value> values(const Nodes& nodes) const {
@@ -120,19 +154,31 @@ class PullBack {
     return result;
   }
 
-  Value zeros(std::uint32_t node) const {
-    return full_like(recording_.value(node),
-                     recording_.graph().nodes[node].type, 0);
-  }
-
   Recording& recording_;
-  std::uint32_t result_;
+  const Nodes& results_;
   const Nodes& wrt_;
-  std::uint32_t first_;
+  std::uint32_t first_ = 0;
+  std::uint32_t end_ = 0;  // one past the last result
   std::vector<bool> depends_;
   std::vector<std::optional<Value>> adjoints_;
   std::unordered_map<std::uint32_t, std::size_t> rules_;
 };
+
+Value zeros(Recording& recording, std::uint32_t node, Site site) {
+  const Type type = recording.graph().nodes[node].type;
+  return recording.value(recording.number(type, 0, site));
+}
+
+/// The cotangents of `wrt`, zeros of their types where there are none.
+std::vector<Value> pull_back(Recording& recording, std::uint32_t result,
+                             const Nodes& wrt, Value seed, Site site) {
+  const auto found = PullBack(recording, {result}, wrt).run({{seed}});
+  std::vector<Value> cotangents;
+  for (std::size_t i = 0; i < wrt.size(); ++i) {
+    cotangents.push_back(found[i] ? *found[i] : zeros(recording, wrt[i], site));
+  }
+  return cotangents;
+}
 
 Nodes nodes_of(const Recording& recording, std::span<const Value> values,
                std::string_view role) {
@@ -146,22 +192,22 @@ Nodes nodes_of(const Recording& recording, std::span<const Value> values,
 
 void expect_type(const Recording& recording, Value value, const Type& wanted,
                  std::string_view role) {
-  const Type found = recording.graph().nodes[recording.node(value)].type;
-  if (found.dtype != wanted.dtype) {
-    throw DTypeError(fmt::format("the {} is {}, but has to be {}", role,
-                                 found.text(), wanted.text()));
-  }
-  if (found.shape != wanted.shape) {
-    throw ShapeError(fmt::format("the {} is {}, but has to be {}", role,
-                                 found.text(), wanted.text()));
-  }
+  const std::uint32_t node = recording.node(value);
+  const Type& found = recording.graph().nodes[node].type;
+  const auto text = [&] {
+    return fmt::format("the {} %{} ({}) is {}, but has to be {}", role, node,
+                       recording.graph().origin(node), found.text(),
+                       wanted.text());
+  };
+  if (found.dtype != wanted.dtype) throw DTypeError(text());
+  if (found.shape != wanted.shape) throw ShapeError(text());
 }
 
 /// Runs `body(recording)`, which gives the recorded results: what they do not
 /// need is removed again; on an error, everything is.
 template <class F>
-std::vector<Value> recorded(const Tape& tape, std::string_view asked,
-                            Site site, F&& body) {
+std::vector<Value> recorded(const Tape& tape, std::string_view asked, Site site,
+                            F&& body) {
   // The caller's line first, then the rule's.
   const Frame frame(site);
   try {
@@ -172,17 +218,16 @@ std::vector<Value> recorded(const Tape& tape, std::string_view asked,
     transaction.keep();
     return results;
   } catch (Error& error) {
-    error.add_context((site.known() ? site.text() + ": " : "") +
-                      std::string(asked) + ": ");
+    error.add_context(ops::where(site) + std::string(asked) + ": ");
     throw;
   }
 }
 
-}  // namespace
-
-std::vector<Value> Tape::differentiate(Value loss, std::span<const Value> wrt,
-                                       Site site) {
-  return recorded(*this, "differentiate", site, [&](Recording& recording) {
+/// The gradients of a scalar.
+std::vector<Value> gradients_of(const Tape& tape, std::string_view asked,
+                                Value loss, std::span<const Value> wrt,
+                                Site site) {
+  return recorded(tape, asked, site, [&](Recording& recording) {
     const std::uint32_t node = recording.node(loss);
     const Type type = recording.graph().nodes[node].type;
     if (type.shape.rank() != 0) {
@@ -193,8 +238,15 @@ std::vector<Value> Tape::differentiate(Value loss, std::span<const Value> wrt,
     expect_floating(recording, node, "loss");
     const Nodes targets = nodes_of(recording, wrt, "target");
     const Value one = recording.value(recording.number(type, 1, site));
-    return PullBack(recording, node, targets).run(one);
+    return pull_back(recording, node, targets, one, site);
   });
+}
+
+}  // namespace
+
+std::vector<Value> Tape::differentiate(Value loss, std::span<const Value> wrt,
+                                       Site site) {
+  return gradients_of(*this, "differentiate", loss, wrt, site);
 }
 
 std::vector<Value> Tape::differentiate(Value loss,
@@ -214,7 +266,8 @@ std::vector<Gradient> Tape::gradients(Value loss, Site site) {
       }
     }
   }
-  const std::vector<Value> gradients = differentiate(loss, parameters, site);
+  const std::vector<Value> gradients =
+      gradients_of(*this, "gradients", loss, parameters, site);
   std::vector<Gradient> result;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     result.push_back({parameters[i], gradients[i]});
@@ -230,7 +283,7 @@ std::vector<Value> Tape::vjp(Value result, std::span<const Value> wrt,
     const Nodes targets = nodes_of(recording, wrt, "target");
     expect_type(recording, cotangent, recording.graph().nodes[node].type,
                 "cotangent");
-    return PullBack(recording, node, targets).run(cotangent);
+    return pull_back(recording, node, targets, cotangent, site);
   });
 }
 
@@ -255,19 +308,19 @@ Value Tape::jvp(Value result, std::span<const Value> wrt,
     // The pull-back g(u) = J' u is linear in u, whatever u is; its own
     // pull-back, of the tangents, is J v. Nothing of the result needs u.
     const Type type = recording.graph().nodes[node].type;
-    const Value u =
-        recording.value(recording.append(Kind::input, type, site));
-    const std::vector<Value> pulled =
-        PullBack(recording, node, targets).run(u);
-    std::optional<Value> sum;
-    for (std::size_t i = 0; i < pulled.size(); ++i) {
-      const Nodes u_node{u.symbol().node};
-      const std::uint32_t g = pulled[i].symbol().node;
-      if (g < u.symbol().node) continue;  // does not depend on u: zeros
-      const Value term = PullBack(recording, g, u_node).run(tangents[i])[0];
-      sum = sum ? *sum + term : term;
+    const Nodes u{recording.append(Kind::input, type, site)};
+    const auto found =
+        PullBack(recording, {node}, targets).run({{recording.value(u[0])}});
+    Nodes pulled;
+    std::vector<Value> seeds;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i]) continue;
+      pulled.push_back(found[i]->symbol().node);
+      seeds.push_back(tangents[i]);
     }
-    return std::vector<Value>{sum ? *sum : full_like(result, type, 0)};
+    const auto tangent = PullBack(recording, pulled, u).run(seeds)[0];
+    return std::vector<Value>{tangent ? *tangent
+                                      : zeros(recording, node, site)};
   })[0];
 }
 

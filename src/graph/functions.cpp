@@ -64,21 +64,20 @@ class Call {
         known_.push_back(std::nullopt);
       }
     }
+    is_found_ = true;
   }
 
   void resolve_numbers(Recording& recording) {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (!known_[i]) {
         const Type type{ops::number_dtype(rules_, i, known_), {}};
-        nodes_[i] = recording.number(
-            type, std::get<Number>(operands_[i].what), site_);
+        nodes_[i] =
+            recording.number(type, std::get<Number>(operands_[i].what), site_);
       }
     }
     for (std::uint32_t node : nodes_) {
       types_.push_back(recording.graph().nodes[node].type);
     }
-    // What the caller gave, for the error's text.
-    given_ = types_;
   }
 
   void broadcast_all(Recording& recording) {
@@ -89,9 +88,9 @@ class Call {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (types_[i].shape == shape) continue;
       if (!known_[i]) {
-        nodes_[i] = recording.number({types_[i].dtype, shape},
-                                     std::get<Number>(operands_[i].what),
-                                     site_);
+        nodes_[i] =
+            recording.number({types_[i].dtype, shape},
+                             std::get<Number>(operands_[i].what), site_);
       } else {
         const auto op = ops::Broadcast::make({types_[i]}, shape);
         nodes_[i] = recording.append(op, {types_[i].dtype, shape},
@@ -102,25 +101,35 @@ class Call {
   }
 
   std::string asked() const {
-    return given_.empty() ? std::string(rules_.name) + ": "
-                          : ops::call_text(rules_.name, given_) + ": ";
+    if (!is_found_) return std::string(rules_.name) + ": ";
+    std::vector<ops::Written> written;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (known_[i]) {
+        written.emplace_back(*known_[i]);
+      } else {
+        written.emplace_back(std::get<Number>(operands_[i].what));
+      }
+    }
+    return ops::call_text(rules_.name, written) + ": ";
   }
 
   /// A line an operand: its type and where it comes from.
   std::string history(const Recording* recording) const {
     std::string result;
-    if (recording == nullptr) return result;
-    for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (!is_found_) return result;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
       std::string label = fmt::format("operand {}", i);
-      if (given_.size() == 1) label = "operand";
-      if (given_.size() == 2) label = i == 0 ? "left" : "right";
+      if (operands_.size() == 1) label = "operand";
+      if (operands_.size() == 2) label = i == 0 ? "left" : "right";
+      std::string text;
       std::string origin = "a number";
-      if (known_[i]) {
-        const Value value = std::get<Value>(operands_[i].what);
-        origin = recording->graph().origin(value.symbol().node);
+      if (const Value* value = std::get_if<Value>(&operands_[i].what)) {
+        text = known_[i]->text();
+        origin = recording->graph().origin(value->symbol().node);
+      } else {
+        text = std::get<Number>(operands_[i].what).text();
       }
-      result += fmt::format("\n  {:<6} {:<16} {}", label, given_[i].text(),
-                            origin);
+      result += fmt::format("\n  {:<6} {:<16} {}", label, text, origin);
     }
     return result;
   }
@@ -130,18 +139,18 @@ class Call {
   Site site_;
   std::vector<std::uint32_t> nodes_;
   std::vector<Type> types_;
-  std::vector<Type> given_;
-  std::vector<std::optional<Type>> known_;
+  std::vector<std::optional<Type>> known_;  // as the caller gave them
+  bool is_found_ = false;
 };
 
 template <class Op, class... Arguments>
 Value call(std::span<const Operand> operands, const Arguments&... arguments) {
   Call call(ops::call_rules<Op>(), operands);
-  return call.record([&](Recording& recording, const auto& nodes,
-                         const auto& types) {
-    const Op op = ops::make_operation<Op>(types, arguments...);
-    return recording.append(op, op.infer(types), nodes, call.site());
-  });
+  return call.record(
+      [&](Recording& recording, const auto& nodes, const auto& types) {
+        const Op op = ops::make_operation<Op>(types, arguments...);
+        return recording.append(op, op.infer(types), nodes, call.site());
+      });
 }
 
 template <class Op, class... Arguments>
@@ -152,31 +161,31 @@ Value call(std::initializer_list<Operand> operands,
 
 template <ops::Composite C>
 Value compose(std::initializer_list<Operand> operands, const C& composite) {
-  Call call({C::name, false, 0},
-            std::span(operands.begin(), operands.size()));
-  return call.record([&](Recording& recording, const auto& nodes,
-                         const auto& types) {
-    const Frame frame(call.site());
-    composite.check(types);
-    std::vector<Value> values;
-    for (std::uint32_t node : nodes) values.push_back(recording.value(node));
-    graph::Label label;
-    label.name = C::name;
-    label.fields = ops::fields_text(composite);
-    label.operands = nodes;
-    label.begin = recording.graph().size();
-    const Value y = composite.formula(Operands<Value>(values));
-    label.result = y.symbol().node;
-    label.end = recording.graph().size();
-    if constexpr (ops::OwnDerivative<C>) {
-      label.derivative = [composite](std::span<const Value> x, const Value& out,
-                                     const Value& dy) {
-        return composite.derivative(Operands<Value>(x), out, dy);
-      };
-    }
-    recording.add_label(std::move(label));
-    return y.symbol().node;
-  });
+  Call call(ops::call_rules<C>(), std::span(operands.begin(), operands.size()));
+  return call.record(
+      [&](Recording& recording, const auto& nodes, const auto& types) {
+        const Frame frame(call.site());
+        composite.check(types);
+        std::vector<Value> values;
+        for (std::uint32_t node : nodes)
+          values.push_back(recording.value(node));
+        graph::Label label;
+        label.name = C::name;
+        label.fields = ops::fields_text(composite);
+        label.operands = nodes;
+        label.begin = recording.graph().size();
+        const Value y = composite.formula(Operands<Value>(values));
+        label.result = y.symbol().node;
+        label.end = recording.graph().size();
+        if constexpr (ops::OwnDerivative<C>) {
+          label.derivative = [composite](std::span<const Value> x,
+                                         const Value& out, const Value& dy) {
+            return composite.derivative(Operands<Value>(x), out, dy);
+          };
+        }
+        recording.add_label(std::move(label));
+        return y.symbol().node;
+      });
 }
 
 Value kept(Value y, const Operand& x, const Axes& axes, bool keep) {

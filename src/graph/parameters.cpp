@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "ops/call.h"
 #include "topos/error.h"
@@ -15,13 +15,13 @@ using Item = Parameters::Item;
 void expect_type(const Item& item, const Type& found, Site site) {
   if (item.type.dtype != found.dtype) {
     throw DTypeError(fmt::format("{}parameter \"{}\" is {}, but is given {}",
-                                 ops::where(site), item.name,
-                                 item.type.text(), found.text()));
+                                 ops::where(site), item.name, item.type.text(),
+                                 found.text()));
   }
   if (item.type.shape != found.shape) {
     throw ShapeError(fmt::format("{}parameter \"{}\" is {}, but is given {}",
-                                 ops::where(site), item.name,
-                                 item.type.text(), found.text()));
+                                 ops::where(site), item.name, item.type.text(),
+                                 found.text()));
   }
 }
 
@@ -29,8 +29,8 @@ template <class Items, class Same>
 auto& find(Items& items, Same&& same, const std::string& asked, Site site) {
   const auto found = std::find_if(items.begin(), items.end(), same);
   if (found == items.end()) {
-    throw UsageError(fmt::format("{}there is no parameter {}",
-                                 ops::where(site), asked));
+    throw UsageError(
+        fmt::format("{}there is no parameter {}", ops::where(site), asked));
   }
   return *found;
 }

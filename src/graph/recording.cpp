@@ -1,13 +1,14 @@
 #include "graph/recording.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <shared_mutex>
 
-#include <fmt/format.h>
-
+#include "math/float_environment.h"
 #include "tensor/visit.h"
 #include "topos/error.h"
 
@@ -42,6 +43,7 @@ Recording::Recording() {
 }
 
 Recording::Recording(Graph graph) : graph_(std::move(graph)) {
+  find_numbers();
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
   all.live.emplace(graph_.tape, this);
@@ -81,8 +83,8 @@ Recording& Recording::of(Value value) {
         symbol.node, symbol.tape));
   }
   if (symbol.node >= recording->graph_.size()) {
-    throw UsageError(fmt::format("tape {} has no value %{}", symbol.tape,
-                                 symbol.node));
+    throw UsageError(
+        fmt::format("tape {} has no value %{}", symbol.tape, symbol.node));
   }
   return *recording;
 }
@@ -97,7 +99,7 @@ std::uint32_t Recording::node(Value value) const {
         symbol.node, other.graph_.origin(symbol.node), symbol.tape,
         graph_.tape));
   }
-  of(value);
+  if (symbol.node >= graph_.size()) of(value);  // says what is wrong
   return symbol.node;
 }
 
@@ -128,6 +130,7 @@ std::uint32_t Recording::append(const ops::Any& op, const Type& type,
 void Recording::set_name(std::uint32_t node, std::string name) {
   if (name.empty()) throw UsageError("a name is empty");
   const auto [at, is_new] = graph_.by_name.emplace(name, node);
+  if (!is_new && at->second == node) return;
   if (!is_new) {
     throw UsageError(fmt::format("the name \"{}\" is taken by %{} ({})", name,
                                  at->second, graph_.origin(at->second)));
@@ -144,8 +147,8 @@ void Recording::set_payload(std::uint32_t node, Tensor payload) {
 
 std::size_t Recording::NumberHash::operator()(
     const NumberKey& key) const noexcept {
-  std::size_t hash = key.bits * 0x9E3779B97F4A7C15u +
-                     static_cast<std::size_t>(key.dtype);
+  std::size_t hash =
+      key.bits * 0x9E3779B97F4A7C15u + static_cast<std::size_t>(key.dtype);
   for (std::int64_t extent : key.shape) {
     hash = (hash ^ static_cast<std::size_t>(extent)) * 0xBF58476D1CE4E5B9u;
   }
@@ -153,6 +156,7 @@ std::size_t Recording::NumberHash::operator()(
 }
 
 std::uint32_t Recording::number(const Type& type, Number number, Site site) {
+  const math::FloatEnvironment environment;
   const std::uint64_t bits = visit_dtype(type.dtype, [&]<class T>() {
     const T exact = number.as<T>();
     std::uint64_t result = 0;
@@ -176,6 +180,28 @@ std::uint32_t Recording::number(const Type& type, Number number, Site site) {
   return at;
 }
 
+void Recording::find_numbers() {
+  for (std::uint32_t i = 0; i < graph_.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    const auto* broadcast = node.kind == Kind::operation
+                                ? std::get_if<ops::Broadcast>(&node.op)
+                                : nullptr;
+    std::uint32_t scalar = i;
+    if (broadcast != nullptr) {
+      if (!broadcast->axes.empty()) continue;
+      scalar = graph_.operands(node)[0];
+    }
+    if (graph_.nodes[scalar].kind != Kind::constant ||
+        graph_.nodes[scalar].type.shape.rank() != 0) {
+      continue;
+    }
+    const Tensor& payload = graph_.payloads.at(scalar);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, payload.data(), size_bytes(payload.dtype()));
+    numbers_.emplace(NumberKey{node.type.dtype, bits, node.type.shape}, i);
+  }
+}
+
 void Recording::truncate(std::uint32_t size) {
   if (size >= graph_.size()) return;
   graph_.operand_pool.resize(graph_.nodes[size].first_operand);
@@ -195,10 +221,23 @@ void Recording::compact(std::uint32_t begin, std::span<Value> roots) {
   for (const Value& root : roots) {
     if (root.symbol().node >= begin) live[root.symbol().node - begin] = true;
   }
+  // A label's own derivative needs the operands that its formula may not.
+  std::unordered_multimap<std::uint32_t, const Label*> rules;
+  for (const Label& label : graph_.labels) {
+    if (label.derivative && label.begin >= begin) {
+      rules.emplace(label.result, &label);
+    }
+  }
   for (std::uint32_t i = end; i-- > begin;) {
     if (!live[i - begin]) continue;
-    for (std::uint32_t operand : graph_.operands(i)) {
-      if (operand >= begin) live[operand - begin] = true;
+    const auto need = [&](std::span<const std::uint32_t> operands) {
+      for (std::uint32_t operand : operands) {
+        if (operand >= begin) live[operand - begin] = true;
+      }
+    };
+    need(graph_.operands(i));
+    for (auto [at, last] = rules.equal_range(i); at != last; ++at) {
+      need(at->second->operands);
     }
   }
   std::vector<std::uint32_t> moved(end - begin);

@@ -68,6 +68,9 @@ class Recording {
     std::size_t operator()(const NumberKey& key) const noexcept;
   };
 
+  /// The numbers of a graph that was recorded before.
+  void find_numbers();
+
   Graph graph_;
   std::unordered_map<NumberKey, std::uint32_t, NumberHash> numbers_;
 };

@@ -15,9 +15,9 @@ using graph::Recording;
 namespace {
 
 /// Runs `body(recording)` in a transaction; an error leaves with the line and
-/// what was asked before it.
+/// `what` was asked before it.
 template <class F>
-auto on_tape(const Tape& tape, std::string_view asked, Site site, F&& body) {
+auto on_tape(const Tape& tape, std::string_view what, Site site, F&& body) {
   try {
     Recording& recording = Recording::of(tape);
     graph::Transaction transaction(recording);
@@ -25,9 +25,13 @@ auto on_tape(const Tape& tape, std::string_view asked, Site site, F&& body) {
     transaction.keep();
     return result;
   } catch (Error& error) {
-    error.add_context(ops::where(site) + std::string(asked) + ": ");
+    error.add_context(ops::where(site) + std::string(what) + ": ");
     throw;
   }
+}
+
+std::string asked(std::string_view kind, const std::string& name) {
+  return fmt::format("{} \"{}\"", kind, name);
 }
 
 std::uint32_t leaf(Recording& recording, Kind kind, const Type& type,
@@ -76,23 +80,25 @@ Tape::Tape(Network&& network, Site site) {
 }
 
 Value Tape::parameter(std::string name, Tensor initial, Site site) {
-  return on_tape(*this, "parameter", site, [&](Recording& recording) {
-    const std::uint32_t node =
-        leaf(recording, Kind::parameter, initial.type(), std::move(name), site);
-    recording.set_payload(node, initial);
-    return recording.value(node);
-  });
+  return on_tape(
+      *this, asked("parameter", name), site, [&](Recording& recording) {
+        const std::uint32_t node = leaf(recording, Kind::parameter,
+                                        initial.type(), std::move(name), site);
+        recording.set_payload(node, initial);
+        return recording.value(node);
+      });
 }
 
 Value Tape::parameter(std::string name, DType dtype, Shape shape, Site site) {
-  return on_tape(*this, "parameter", site, [&](Recording& recording) {
-    return recording.value(leaf(recording, Kind::parameter, {dtype, shape},
-                                std::move(name), site));
-  });
+  return on_tape(
+      *this, asked("parameter", name), site, [&](Recording& recording) {
+        return recording.value(leaf(recording, Kind::parameter, {dtype, shape},
+                                    std::move(name), site));
+      });
 }
 
 Value Tape::input(std::string name, DType dtype, Shape shape, Site site) {
-  return on_tape(*this, "input", site, [&](Recording& recording) {
+  return on_tape(*this, asked("input", name), site, [&](Recording& recording) {
     return recording.value(
         leaf(recording, Kind::input, {dtype, shape}, std::move(name), site));
   });
@@ -133,7 +139,7 @@ Network Tape::seal(Site site) {
     recording_.reset();
     return Network(std::move(graph));
   } catch (Error& error) {
-    error.add_context(ops::where(site));
+    error.add_context(ops::where(site) + "seal: ");
     throw;
   }
 }

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/float_environment.h"
+#include "math/float_environment.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -128,7 +128,7 @@ void ThreadPool::work(State* state, int worker) {
     if (!state->join()) continue;
     // Called for one job, awake in another, perhaps of fewer threads.
     if (worker < state->threads) {
-      const FloatEnvironment environment;
+      const math::FloatEnvironment environment;
       state->take_parts(worker);
     }
     state->leave();

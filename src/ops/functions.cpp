@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "math/float_environment.h"
 #include "ops/call.h"
 #include "ops/composite.h"
 #include "ops/evaluate.h"
@@ -48,6 +49,7 @@ std::vector<ops::Written> written(std::span<const TensorOperand> operands) {
 template <class F>
 Tensor guarded(std::string_view name, std::span<const TensorOperand> operands,
                Site site, F&& body) {
+  const math::FloatEnvironment environment;
   try {
     const Entered entered;
     return body();

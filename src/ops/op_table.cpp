@@ -176,3 +176,9 @@ std::string op_table() {
 }
 
 }  // namespace topos::ops
+
+namespace topos {
+
+std::string op_table() { return ops::op_table(); }
+
+}  // namespace topos

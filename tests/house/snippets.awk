@@ -48,8 +48,10 @@ function write_program(   file) {
 
 function write_fragment() {
   page_includes = page_includes includes
-  page_tests = page_tests "TEST(" stem ", line_" unit_line ") {\n" \
-               guarded(body) "}\n"
+  # A function of its own: inside of a test, Run and Test are GoogleTest's.
+  page_tests = page_tests "static void line_" unit_line "() {\n" \
+               guarded(body) "}\nTEST(" stem ", line_" unit_line ") { line_" \
+               unit_line "(); }\n"
 }
 
 # The body, or the body in a trap that it has to fall into.
@@ -87,6 +89,10 @@ function add(line,   text) {
   if (line ~ /^[ \t]*#[ \t]*include/) {
     includes = includes line "\n"
     start_of_text = 1  # the lines shift
+    return
+  }
+  if (line ~ /^#pragma once$/) {  # a header that is shown whole
+    start_of_text = 1
     return
   }
   if (line ~ /(^|[^a-z_0-9])int main\(/) has_main = 1

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
-#include <topos/topos.h>
 
 #include <array>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "topos/nn.h"
+#include "topos/topos.h"
 
 namespace topos::nn {
 namespace {

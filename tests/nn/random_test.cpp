@@ -1,8 +1,12 @@
+#include "topos/random.h"
+
 #include <gtest/gtest.h>
-#include <topos/topos.h>
 
 #include <cmath>
 #include <vector>
+
+#include "nn/message.h"
+#include "topos/topos.h"
 
 namespace topos {
 namespace {
@@ -110,16 +114,6 @@ TEST(Initializers, MayBeEmptyOrScalar) {
   EXPECT_EQ(kaiming({0, 4}, random).element_count(), 0);
   EXPECT_EQ(random.state(), 1u) << "and then draw nothing";
   EXPECT_EQ(uniform({}, 1.0, random).rank(), 0);
-}
-
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Initializers, RefuseWhatTheyCannotFill) {

@@ -1,27 +1,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <topos/topos.h>
 
 #include <string>
 #include <vector>
+
+#include "nn/message.h"
+#include "topos/nn.h"
+#include "topos/topos.h"
 
 namespace topos::nn {
 namespace {
 
 using testing::StartsWith;
 
+/// The message, its line in this file as `user`.
 template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
-}
-
-std::string line(int number) {
-  return "sgd_test.cpp:" + std::to_string(number) + ": ";
+std::string user_error(F&& f) {
+  return at_a_line_of("sgd_test.cpp", message_of<E>(f));
 }
 
 /// A network of two layers in two dtypes with a loss to train it by.
@@ -153,24 +148,21 @@ TEST(Sgd, RefusesWhatDoesNotFitAndLeavesTheTapeAsItWas) {
   const Sgd sgd({.momentum = 0.9});
   const auto& gradients = training.gradients;
 
-  EXPECT_EQ(message_of<ShapeError>([&] { sgd.record(tape, gradients, three); }),
-            line(__LINE__ - 1) +
-                "Sgd::record: the rate is f32[3], not a "
-                "scalar");
-  EXPECT_EQ(message_of<DTypeError>([&] { sgd.record(tape, gradients, whole); }),
-            line(__LINE__ - 1) +
-                "Sgd::record: the rate is i32[], not "
-                "floating");
+  EXPECT_EQ(user_error<ShapeError>([&] { sgd.record(tape, gradients, three); }),
+            "user: Sgd::record: the rate is f32[3], not a "
+            "scalar");
+  EXPECT_EQ(user_error<DTypeError>([&] { sgd.record(tape, gradients, whole); }),
+            "user: Sgd::record: the rate is i32[], not "
+            "floating");
   const std::vector<Gradient> wrong = {
       {gradients[0].parameter, gradients[1].gradient}};
-  EXPECT_EQ(message_of<ShapeError>([&] { sgd.record(tape, wrong, 0.1); }),
-            line(__LINE__ - 1) +
-                "Sgd::record: the gradient of "
-                "\"first.weight\", f32[5, 7], is f32[7]");
+  EXPECT_EQ(user_error<ShapeError>([&] { sgd.record(tape, wrong, 0.1); }),
+            "user: Sgd::record: the gradient of "
+            "\"first.weight\", f32[5, 7], is f32[7]");
   EXPECT_EQ(tape.size(), before);
 
-  EXPECT_THAT(message_of<UsageError>([] { Sgd({.momentum = -1}); }),
-              StartsWith(line(__LINE__ - 1) + "Sgd: the momentum is -1"));
+  EXPECT_THAT(user_error<UsageError>([] { Sgd({.momentum = -1}); }),
+              StartsWith("user: Sgd: the momentum is -1"));
 }
 
 TEST(Sgd, RefusesParametersThatItDoesNotRemember) {
@@ -185,12 +177,12 @@ TEST(Sgd, RefusesParametersThatItDoesNotRemember) {
   const std::vector<Tensor> second = {Tensor({3}, {1.f, 1.f, 1.f})};
   Sgd sgd({.momentum = 0.5});
   sgd.step(one, first, 0.1);
-  EXPECT_THAT(message_of<UsageError>([&] { sgd.step(two, second, 0.1); }),
-              StartsWith(line(__LINE__ - 1) + "Sgd::step: a velocity is "));
-  EXPECT_THAT(message_of<ShapeError>([&] { sgd.step(one, {}, 0.1); }),
-              StartsWith(line(__LINE__ - 1) + "Sgd::step: "));
-  EXPECT_THAT(message_of<ShapeError>([&] { sgd.step(one, second, 0.1); }),
-              StartsWith(line(__LINE__ - 1) + "Sgd::step: parameter \"p\""));
+  EXPECT_THAT(user_error<UsageError>([&] { sgd.step(two, second, 0.1); }),
+              StartsWith("user: Sgd::step: a velocity is "));
+  EXPECT_THAT(user_error<ShapeError>([&] { sgd.step(one, {}, 0.1); }),
+              StartsWith("user: Sgd::step: "));
+  EXPECT_THAT(user_error<ShapeError>([&] { sgd.step(one, second, 0.1); }),
+              StartsWith("user: Sgd::step: parameter \"p\""));
   EXPECT_EQ(sgd.velocities()[0].to_vector<float>(), (std::vector<float>{1, 1}))
       << "an error leaves the velocities as they were";
 }

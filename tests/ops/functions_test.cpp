@@ -389,8 +389,6 @@ TEST(Functions, RefuseAxesThatAreNotThereOrNamedTwice) {
   EXPECT_EQ(clause(error_of<ShapeError>([&] { concat({x}, 2); })), absent);
   EXPECT_EQ(clause(error_of<ShapeError>([&] { gather(x, 0, {.axis = 2}); })),
             absent);
-  EXPECT_EQ(clause(error_of<ShapeError>([&] { sum(x, 1000); })),
-            "the axis 16 is not in a tensor of rank 2");
   int line = __LINE__ + 1;
   auto message = error_of<ShapeError>([&] { sum(x, {1, -1}); });
   EXPECT_EQ(message,

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace topos::kernels {
+namespace topos::math {
 
 /// For as long as it lives, this thread computes in the defined environment;
 /// then the caller's modes return. Libraries built with -ffast-math change them
@@ -22,4 +22,4 @@ class FloatEnvironment {
   std::uint16_t saved_x87_;  // the x87 control word
 };
 
-}  // namespace topos::kernels
+}  // namespace topos::math

@@ -1,4 +1,4 @@
-#include "kernels/float_environment.h"
+#include "math/float_environment.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace topos::kernels {
+namespace topos::math {
 namespace {
 
 // Volatile, so that the compiler does not compute with the default modes.
@@ -68,4 +68,4 @@ TEST(FloatEnvironment, LeavesAGoodStateAlone) {
 #endif
 
 }  // namespace
-}  // namespace topos::kernels
+}  // namespace topos::math

@@ -1,4 +1,4 @@
-#include "kernels/float_environment.h"
+#include "math/float_environment.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <xmmintrin.h>
@@ -6,7 +6,7 @@
 #include <cfenv>
 #endif
 
-namespace topos::kernels {
+namespace topos::math {
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -92,4 +92,4 @@ FloatEnvironment::~FloatEnvironment() {
 
 #endif
 
-}  // namespace topos::kernels
+}  // namespace topos::math

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// \file
+/// What the tables share: two programs measured in turn, and a row.
+
+namespace topos::bench {
+
+struct Row {
+  std::string table;
+  std::string row;
+  int threads = 1;
+  std::string numerics = "exact";
+  double ours_ms = 0;
+  double ours_spread = 0;  // (third quartile - first) / median
+  std::string rival;
+  std::string rival_version;
+  double rival_ms = 0;
+  double ratio = 0;        // rival's time / ours
+  double limit_share = 0;  // of the hardware's limit, 0 where none is stated
+};
+
+struct Options {
+  int threads = 1;
+  std::string pattern;  // rows whose name contains it
+};
+
+inline bool wanted(const Options& options, const std::string& row) {
+  return row.find(options.pattern) != std::string::npos;
+}
+
+/// Milliseconds of each call of `run`, so often that the clock does not matter.
+inline double time_ms(const std::function<void()>& run, int repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; ++i) run();
+  const std::chrono::duration<double, std::milli> time =
+      std::chrono::steady_clock::now() - start;
+  return time.count() / repeats;
+}
+
+/// Ours and the rival in turn (A B A B ...), so that both meet the same noise;
+/// medians and spread go into `row`. A null rival is left out.
+inline void measure(Row& row, const std::function<void()>& ours,
+                    const std::function<void()>& rival) {
+  constexpr int rounds = 15;
+  constexpr double round_ms = 20;
+  const auto repeats = [](const std::function<void()>& run) {
+    run();  // warm
+    return std::clamp(static_cast<int>(round_ms / time_ms(run, 1)), 1, 100000);
+  };
+  const int our_repeats = repeats(ours);
+  const int rival_repeats = rival ? repeats(rival) : 0;
+  std::vector<double> our_times;
+  std::vector<double> rival_times;
+  for (int round = 0; round < rounds; ++round) {
+    our_times.push_back(time_ms(ours, our_repeats));
+    if (rival) rival_times.push_back(time_ms(rival, rival_repeats));
+  }
+  std::sort(our_times.begin(), our_times.end());
+  std::sort(rival_times.begin(), rival_times.end());
+  row.ours_ms = our_times[rounds / 2];
+  row.ours_spread =
+      (our_times[rounds * 3 / 4] - our_times[rounds / 4]) / row.ours_ms;
+  if (rival) {
+    row.rival_ms = rival_times[rounds / 2];
+    row.ratio = row.rival_ms / row.ours_ms;
+  }
+}
+
+std::vector<Row> makemore_table(const Options& options);
+std::vector<Row> matmul_table(const Options& options);
+
+}  // namespace topos::bench

@@ -1,0 +1,77 @@
+// Measures topos against its rivals, in turn in one run, and prints a table:
+// peer, ours, ratio.
+
+#include <fstream>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "table.h"
+#include "topos/topos.h"
+
+namespace {
+
+using topos::bench::Row;
+
+void print(const Row& row) {
+  fmt::print("{:<10} {:<16} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f}  {}\n",
+             row.table, row.row, row.threads, row.ours_ms,
+             100 * row.ours_spread, row.rival_ms, row.ratio, row.rival);
+  std::cout.flush();
+}
+
+nlohmann::json json_of(const Row& row) {
+  return {{"table", row.table},
+          {"row", row.row},
+          {"threads", row.threads},
+          {"numerics", row.numerics},
+          {"ours_ms", row.ours_ms},
+          {"rival", row.rival},
+          {"rival_version", row.rival_version},
+          {"rival_ms", row.rival_ms},
+          {"ratio", row.ratio},
+          {"limit_share", row.limit_share}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures topos against its rivals.");
+  std::string table;
+  std::string json_path;
+  topos::bench::Options options;
+  app.add_option("--table", table, "makemore or matmul; both if not named")
+      ->check(CLI::IsMember({"makemore", "matmul"}));
+  app.add_option("--row", options.pattern, "only rows whose name contains it");
+  app.add_option("--threads", options.threads, "threads of both sides")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--json", json_path, "writes the rows to this file, too");
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    fmt::print("{:<10} {:<16} {:>7} {:>11} {:>7} {:>11} {:>7}  {}\n", "table",
+               "row", "threads", "ours ms", "spread", "rival ms", "ratio",
+               "rival");
+    std::vector<Row> rows;
+    const auto run = [&](const char* name, auto measure) {
+      if (!table.empty() && table != name) return;
+      for (const Row& row : measure(options)) {
+        print(row);
+        rows.push_back(row);
+      }
+    };
+    run("makemore", topos::bench::makemore_table);
+    run("matmul", topos::bench::matmul_table);
+    if (!json_path.empty()) {
+      nlohmann::json json = nlohmann::json::array();
+      for (const Row& row : rows) json.push_back(json_of(row));
+      topos::write_file_atomically(json_path, json.dump(2) + "\n");
+    }
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+  return 0;
+}

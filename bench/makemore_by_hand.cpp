@@ -36,8 +36,7 @@ void transpose(const float* x, float* y) {
   }
 }
 
-void descend(std::vector<float>& parameter, const float* gradient,
-             float rate) {
+void descend(std::vector<float>& parameter, const float* gradient, float rate) {
   for (std::size_t i = 0; i < parameter.size(); ++i) {
     parameter[i] -= rate * gradient[i];
   }

@@ -1,9 +1,9 @@
 // A training step of the makemore MLP, the whole of it as one plan.
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 #include "makemore_by_hand.h"
 #include "table.h"
@@ -29,8 +29,8 @@ struct Recorded {
     const Value hidden_weight = tape.parameter(
         "hidden.weight",
         Tensor({Hand::features, Hand::hidden}, hand.hidden_weight));
-    const Value hidden_bias = tape.parameter(
-        "hidden.bias", Tensor({Hand::hidden}, hand.hidden_bias));
+    const Value hidden_bias =
+        tape.parameter("hidden.bias", Tensor({Hand::hidden}, hand.hidden_bias));
     const Value output_weight = tape.parameter(
         "output.weight",
         Tensor({Hand::hidden, Hand::vocabulary}, hand.output_weight));
@@ -53,8 +53,7 @@ struct Recorded {
     Network network = tape.seal();
     Plan plan = network.lower(entry);
     Session session = native::open(network, options);
-    return {contexts, targets, rate,
-            loss,     network, plan, std::move(session)};
+    return {contexts, targets, rate, loss, network, plan, std::move(session)};
   }
 };
 

@@ -1,11 +1,11 @@
 // Measures topos against its rivals, in turn in one run, and prints a table:
 // peer, ours, ratio.
 
-#include <fstream>
-#include <iostream>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "table.h"

@@ -78,6 +78,9 @@ function(topos_finish_library)
   get_property(packages GLOBAL PROPERTY topos_packages)
   list(REMOVE_DUPLICATES packages)
   target_link_libraries(topos PRIVATE ${packages})
+  # Calls within a shared library go straight to their function.
+  target_link_options(topos PRIVATE
+    $<$<BOOL:${BUILD_SHARED_LIBS}>:-Wl,-Bsymbolic-functions>)
   set_target_properties(topos PROPERTIES
     LINKER_LANGUAGE CXX
     CXX_EXTENSIONS OFF

@@ -9,6 +9,11 @@ install(TARGETS topos EXPORT topos
 install(EXPORT topos NAMESPACE topos:: FILE topos-targets.cmake
         DESTINATION ${topos_config_dir})
 if(TARGET topos_cli)
+  # The program finds the library beside itself, wherever the prefix goes.
+  file(RELATIVE_PATH topos_library_dir
+       /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(topos_cli PROPERTIES
+    INSTALL_RPATH "$ORIGIN/${topos_library_dir}")
   install(TARGETS topos_cli)
 endif()
 

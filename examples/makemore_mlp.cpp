@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -292,13 +294,13 @@ int compare_engines(const Job& job, const Interrupt& interrupt) {
   int step = first;
   while (step < last && !interrupt.asked()) {
     const float loss = train_step(plan, job.program, job.samples, step);
-    const float expected =
-        train_step(reference, job.program, job.samples, step);
-    if (std::bit_cast<std::uint32_t>(loss) !=
-        std::bit_cast<std::uint32_t>(expected)) {
+    const Tensor ours = Tensor::scalar(loss);
+    const Tensor theirs =
+        Tensor::scalar(train_step(reference, job.program, job.samples, step));
+    if (!bits_equal(ours, theirs)) {
       throw RuntimeError("step " + std::to_string(step) + ": the loss is " +
-                         std::to_string(loss) + " on native and " +
-                         std::to_string(expected) + " on the interpreter");
+                         ours.text() + " on native and " + theirs.text() +
+                         " on the interpreter");
     }
     progress.show(++step, loss);
   }

@@ -11,7 +11,7 @@ if [[ ${1:-} == --fix ]]; then
 fi
 
 shopt -s nullglob
-folders=({bench,examples,fuzz,include,src,tests,tools}/)
+folders=({bench,examples,include,src,tests,tools}/)
 find "${folders[@]}" \( -name '*.h' -o -name '*.cpp' \) -print0 |
   sort --zero-terminated |
   xargs --null --no-run-if-empty clang-format-14 --style=file "${mode[@]}"

@@ -28,8 +28,7 @@ struct Graph;
 /// row-major order, which must stay alive until the step returns.
 class Feed {
  public:
-  Feed(Symbol input, Tensor tensor)
-      : symbol(input), what(std::move(tensor)) {}
+  Feed(Symbol input, Tensor tensor) : symbol(input), what(std::move(tensor)) {}
   template <class T>
   requires std::is_arithmetic_v<T> Feed(Symbol input, T number)
       : symbol(input), what(Number(number)) {}

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "engine/program.h"
 #include "ops/call.h"
@@ -30,9 +30,10 @@ namespace {
 constexpr std::uint32_t absent = UINT32_MAX;
 
 /// Copies the nodes of `from` that `roots` need; gives where each went.
-std::vector<std::uint32_t> copy_needed(
-    const Graph& from, const std::vector<std::uint32_t>& roots,
-    const std::vector<std::uint32_t>* origin, Program& to) {
+std::vector<std::uint32_t> copy_needed(const Graph& from,
+                                       const std::vector<std::uint32_t>& roots,
+                                       const std::vector<std::uint32_t>* origin,
+                                       Program& to) {
   std::vector<bool> needed(from.size());
   for (std::uint32_t root : roots) needed[root] = true;
   for (std::uint32_t i = from.size(); i-- > 0;) {
@@ -78,9 +79,8 @@ Program::Carry checked_carry(const Graph& graph, const Entry::Carry& carry) {
   const std::uint32_t next = graph::position(graph, carry.next);
   const graph::Node& leaf = graph.nodes[input];
   if (leaf.kind != Kind::input && leaf.kind != Kind::parameter) {
-    throw UsageError(
-        fmt::format("%{} ({}) is neither an input nor a parameter", input,
-                    graph.origin(input)));
+    throw UsageError(fmt::format("%{} ({}) is neither an input nor a parameter",
+                                 input, graph.origin(input)));
   }
   const Type& to = leaf.type;
   const Type& from = graph.nodes[next].type;
@@ -115,8 +115,7 @@ Program closure(const Graph& graph, const Entry& entry) {
       const Program::Carry carry = checked_carry(graph, asked);
       for (const Program::Carry& other : carries) {
         if (other.input == carry.input) {
-          throw UsageError(fmt::format("%{} ({}) is carried twice",
-                                       carry.input,
+          throw UsageError(fmt::format("%{} ({}) is carried twice", carry.input,
                                        graph.origin(carry.input)));
         }
       }

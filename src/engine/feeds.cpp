@@ -1,9 +1,9 @@
 #include "engine/feeds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "ops/evaluate.h"
 #include "tensor/visit.h"
@@ -110,9 +110,9 @@ void FeedTable::bind(Feeds feeds) {
   }
   for (const Feed& feed : feeds) {
     if (feed.symbol.tape != list.tape) {
-      throw UsageError(fmt::format(
-          "a feed names %{} of tape {}, but the plan is of tape {}",
-          feed.symbol.node, feed.symbol.tape, list.tape));
+      throw UsageError(
+          fmt::format("a feed names %{} of tape {}, but the plan is of tape {}",
+                      feed.symbol.node, feed.symbol.tape, list.tape));
     }
     Input* input = find(feed.symbol.node);
     if (input == nullptr) {
@@ -121,20 +121,19 @@ void FeedTable::bind(Feeds feeds) {
           feed.symbol.node));
     }
     if (input->carried) {
-      throw UsageError(fmt::format(
-          "{} is carried by the session and cannot be fed: use set",
-          text_of(*input, list)));
+      throw UsageError(
+          fmt::format("{} is carried by the session and cannot be fed: use set",
+                      text_of(*input, list)));
     }
     if (input->data != nullptr) {
-      throw UsageError(
-          fmt::format("{} is fed twice", text_of(*input, list)));
+      throw UsageError(fmt::format("{} is fed twice", text_of(*input, list)));
     }
     bind(*input, feed);
   }
   for (const Input& input : inputs_) {
     if (input.data == nullptr && !input.carried) {
-      throw UsageError(fmt::format("{} ({}) is not fed",
-                                   text_of(input, list), input.type.text()));
+      throw UsageError(fmt::format("{} ({}) is not fed", text_of(input, list),
+                                   input.type.text()));
     }
   }
   check_indices();
@@ -160,8 +159,7 @@ void FeedTable::bind(Input& input, const Feed& feed) {
       input.data = tensor->data();
     } else {
       input.staging.resize(input.type.size_bytes());
-      gather_elements(tensor->data(),
-                      {tensor->shape(), tensor->strides(), 0},
+      gather_elements(tensor->data(), {tensor->shape(), tensor->strides(), 0},
                       size_bytes(input.type.dtype), input.staging.data());
       input.data = input.staging.data();
     }

@@ -36,8 +36,9 @@ std::int64_t count(const Shape& shape) { return shape.element_count(); }
 
 /// Whether the formula gives a row for a row, not an element.
 template <class Op>
-constexpr bool keeps_row = std::is_same_v<Op, ops::Center> ||
-    std::is_same_v<Op, ops::Softmax> || std::is_same_v<Op, ops::LogSoftmax>;
+constexpr bool keeps_row =
+    std::is_same_v<Op, ops::Center> || std::is_same_v<Op, ops::Softmax> ||
+    std::is_same_v<Op, ops::LogSoftmax>;
 
 /// The axes that a row formula works over; none for any other operation.
 template <class Op>
@@ -184,8 +185,7 @@ class Grouper {
     Group& group = result_.groups[at];
     if (group.kind == Group::Kind::single) return false;
     for (const Form& form : forms(group, id)) {
-      const std::int64_t elements =
-          count(program_.list.nodes[id].type.shape);
+      const std::int64_t elements = count(program_.list.nodes[id].type.shape);
       const Extent extent = roles_[id].kind == Role::Kind::reduce ||
                                     elements != form.rows * form.columns
                                 ? Extent::row
@@ -258,7 +258,7 @@ class Grouper {
       if (kind == Role::Kind::product) return false;
       const bool whole_rows =
           kind == Role::Kind::reduce || kind == Role::Kind::row;
-      const Extent reads = whole_rows     ? Extent::full
+      const Extent reads = whole_rows    ? Extent::full
                            : form.shrunk ? Extent::row
                                          : place_[reader.node];
       const std::uint32_t operand =
@@ -297,8 +297,7 @@ std::string_view name(Group::Kind kind) noexcept {
 Edge edge_of(const Layout& layout, Extent root, Extent reader,
              std::int64_t rows, std::int64_t columns) {
   if (layout.offset != 0) return Edge::none;
-  const std::int64_t elements =
-      reader == Extent::full ? rows * columns : rows;
+  const std::int64_t elements = reader == Extent::full ? rows * columns : rows;
   if (count(layout.shape) != elements) return Edge::none;
   if (root == reader) {
     return layout.is_contiguous() ? Edge::direct : Edge::none;

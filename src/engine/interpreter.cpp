@@ -1,9 +1,9 @@
 // The spec, executed plainly: every node as recorded, one after the other, by
 // the reference code of its operation.
 
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include <cstring>
 
 #include "engine/session_state.h"
 #include "math/float_environment.h"
@@ -97,8 +97,7 @@ class InterpreterSession final : public SessionState {
 
   Elements result(Bound& bound, std::size_t index) override {
     const Plain& plain = static_cast<Plain&>(bound);
-    const Tensor& value =
-        plain.values[plain.plan->recorded.results[index]];
+    const Tensor& value = plain.values[plain.plan->recorded.results[index]];
     return {value.data(), {value.shape(), value.strides(), 0}};
   }
 
@@ -153,19 +152,21 @@ Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
     engines::FeedTable table(program);
     const math::FloatEnvironment environment;
     table.bind(feeds);
-    return engines::interpret(program, [&](std::uint32_t leaf) {
-             const std::uint32_t symbol = program.origin[leaf];
-             const Type& type = program.list.nodes[leaf].type;
-             if (program.list.nodes[leaf].kind == graph::Kind::input) {
-               return engines::copy_of(type, table.find(symbol)->data);
-             }
-             const auto payload = graph_->payloads.find(symbol);
-             if (payload == graph_->payloads.end()) {
-               throw UsageError(fmt::format(
-                   "{} has no payload", graph_->origin(symbol)));
-             }
-             return payload->second;
-           })
+    return engines::interpret(
+               program,
+               [&](std::uint32_t leaf) {
+                 const std::uint32_t symbol = program.origin[leaf];
+                 const Type& type = program.list.nodes[leaf].type;
+                 if (program.list.nodes[leaf].kind == graph::Kind::input) {
+                   return engines::copy_of(type, table.find(symbol)->data);
+                 }
+                 const auto payload = graph_->payloads.find(symbol);
+                 if (payload == graph_->payloads.end()) {
+                   throw UsageError(fmt::format("{} has no payload",
+                                                graph_->origin(symbol)));
+                 }
+                 return payload->second;
+               })
         .at(program.results[0]);
   } catch (Error& error) {
     error.add_context(ops::where(site) + "evaluate: ");

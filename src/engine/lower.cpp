@@ -50,9 +50,9 @@ std::string Plan::describe() const {
   for (const auto& pass : lowered_->passes) {
     result += fmt::format("{:<10} {} nodes\n", pass.name, pass.nodes);
   }
-  result += fmt::format("{} groups, numerics {}\n", group_count(),
-                        entry().numerics() == Numerics::exact ? "exact"
-                                                              : "fast");
+  result +=
+      fmt::format("{} groups, numerics {}\n", group_count(),
+                  entry().numerics() == Numerics::exact ? "exact" : "fast");
   const auto line = [&](std::uint32_t id) {
     const graph::Node& node = program.list.nodes[id];
     std::string call;

@@ -1,10 +1,10 @@
 // The native session: binds plans to memory and steps them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
-
-#include <fmt/format.h>
 
 #include "engine/native_program.h"
 #include "engine/session_state.h"
@@ -29,7 +29,7 @@ class Arena {
   /// last run may lie there.
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
-    void* memory = ::operator new (bytes, alignment, std::nothrow);
+    void* memory = ::operator new(bytes, alignment, std::nothrow);
     if (memory == nullptr) {
       throw RuntimeError(
           fmt::format("no memory for the plan's arena of {} bytes", bytes));
@@ -44,7 +44,7 @@ class Arena {
  private:
   static constexpr std::align_val_t alignment{64};
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete (p, alignment); }
+    void operator()(std::byte* p) const { ::operator delete(p, alignment); }
   };
   using Memory = std::unique_ptr<std::byte, Free>;
   Memory data_;
@@ -142,17 +142,16 @@ class NativeSession final : public SessionState {
     bound.native.run(bound.addresses, arena_.data(), fault);
     for (const NativeProgram::Copy& copy : bound.native.commits()) {
       const std::byte* from =
-          copy.block
-              ? arena_.data() + bound.native.blocks()[*copy.block].offset
-              : bound.addresses[copy.from.root];
+          copy.block ? arena_.data() + bound.native.blocks()[*copy.block].offset
+                     : bound.addresses[copy.from.root];
       gather_elements(from, copy.from.layout, size_bytes(copy.type.dtype),
                       bound.carried[copy.to]);
     }
     if (fault.found) {
-      throw IndexError(fmt::format(
-          "{}: the index {} at position {} is not in [0, {})",
-          bound.native.program().list.origin(fault.node), fault.index,
-          fault.position, fault.extent));
+      throw IndexError(
+          fmt::format("{}: the index {} at position {} is not in [0, {})",
+                      bound.native.program().list.origin(fault.node),
+                      fault.index, fault.position, fault.extent));
     }
   }
 
@@ -167,10 +166,9 @@ class NativeSession final : public SessionState {
   }
 
   std::string describe(Bound& bound) override {
-    return fmt::format(
-        "{}target {}\n",
-        static_cast<Compiled&>(bound).native.describe(),
-        kernels::current_target());
+    return fmt::format("{}target {}\n",
+                       static_cast<Compiled&>(bound).native.describe(),
+                       kernels::current_target());
   }
 
   Session::Report report(Bound& base) override {

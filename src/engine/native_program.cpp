@@ -1,8 +1,8 @@
 #include "engine/native_program.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "kernels/thread_pool.h"
 #include "ops/evaluate.h"
@@ -87,7 +87,8 @@ class NativeProgram::Planner {
 
   /// Results and what is copied at the end are needed until then.
   void find_end_uses() {
-    for (std::uint32_t result : program_.results) last_use_[root(result)] = end_;
+    for (std::uint32_t result : program_.results)
+      last_use_[root(result)] = end_;
     for (const Program::Carry& carry : program_.carries) {
       last_use_[root(carry.next)] = end_;
     }
@@ -134,8 +135,7 @@ class NativeProgram::Planner {
     const std::uint32_t group = grouping_.group_of[next];
     // Read later, or a result, or the next value of another leaf.
     if (last_use_[carry.input] > group) return false;
-    return !reads(group, carry.input) ||
-           reads_before(group, carry.input, next);
+    return !reads(group, carry.input) || reads_before(group, carry.input, next);
   }
 
   bool reads(std::uint32_t group, std::uint32_t source) const {
@@ -196,10 +196,9 @@ class NativeProgram::Planner {
               std::max(native_.blocks_[*block].last, last_use_[id]);
           native_.places_[id] = {Place::Kind::block, *block};
         } else {
-          native_.places_[id] = {
-              Place::Kind::block,
-              add_block(node(id).type.size_bytes(), group,
-                        std::max(group, last_use_[id]))};
+          native_.places_[id] = {Place::Kind::block,
+                                 add_block(node(id).type.size_bytes(), group,
+                                           std::max(group, last_use_[id]))};
         }
       }
     }
@@ -316,10 +315,10 @@ void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
   pool.parallel_for(
       step.parts,
       [&](int part, int worker) {
-        tile.run(addresses, scratch,
-                 workers + tile.worker_bytes() *
-                               static_cast<std::size_t>(worker),
-                 tiles * part / step.parts, tiles * (part + 1) / step.parts);
+        tile.run(
+            addresses, scratch,
+            workers + tile.worker_bytes() * static_cast<std::size_t>(worker),
+            tiles * part / step.parts, tiles * (part + 1) / step.parts);
       },
       threads_);
 }
@@ -372,8 +371,7 @@ std::string NativeProgram::describe() const {
     result += fmt::format("group {}: {}", g, name(group.kind));
     if (step.tile) {
       result += fmt::format(", {} x {}, {} tiles, {} parts", group.rows,
-                            group.columns, step.tile->tile_count(),
-                            step.parts);
+                            group.columns, step.tile->tile_count(), step.parts);
     } else {
       result += fmt::format(", kernel {}", step.single->kernel());
     }

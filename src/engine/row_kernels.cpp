@@ -93,8 +93,8 @@ void one_row(const ops::LogSoftmax&, const T* x, T* y, std::size_t columns) {
   const T sum = exponential_sum(x, shift, columns);
   const T log = math::ln(sum);
   for (std::size_t i = 0; i < columns; ++i) {
-    y[i] = sum == 0 ? -std::numeric_limits<T>::infinity()
-                    : (x[i] - shift) - log;
+    y[i] =
+        sum == 0 ? -std::numeric_limits<T>::infinity() : (x[i] - shift) - log;
   }
 }
 
@@ -112,8 +112,9 @@ concept RowFormula = requires(const Op& op, const float* x, float* y) {
 
 /// Whether the formula gives as many elements as it takes.
 template <class Op>
-constexpr bool keeps_row = std::is_same_v<Op, ops::Center> ||
-    std::is_same_v<Op, ops::Softmax> || std::is_same_v<Op, ops::LogSoftmax>;
+constexpr bool keeps_row =
+    std::is_same_v<Op, ops::Center> || std::is_same_v<Op, ops::Softmax> ||
+    std::is_same_v<Op, ops::LogSoftmax>;
 
 template <class Op, class T>
 void all_rows(const std::byte* x, std::byte* y, std::size_t rows,
@@ -195,9 +196,8 @@ LoadFunction load_function(DType dtype) {
       const std::int64_t stride = layout.strides[-1];
       std::int64_t inner_index = index[static_cast<std::size_t>(rank - 1)];
       while (n > 0) {
-        const auto run = static_cast<std::size_t>(
-            std::min<std::int64_t>(inner - inner_index,
-                                   static_cast<std::int64_t>(n)));
+        const auto run = static_cast<std::size_t>(std::min<std::int64_t>(
+            inner - inner_index, static_cast<std::int64_t>(n)));
         if (stride == 1) {
           std::memcpy(out, from + at, run * sizeof(T));
         } else if (stride == 0) {

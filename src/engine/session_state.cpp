@@ -1,9 +1,9 @@
 #include "engine/session_state.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "math/float_environment.h"
 #include "tensor/visit.h"
@@ -29,8 +29,8 @@ PlacementState::PlacementState(const EngineImplementation& engine,
     const auto found = leaves_.find(item.symbol.node);
     if (item.symbol.tape != tape_ || found == leaves_.end() ||
         found->second.kind != Kind::parameter) {
-      throw UsageError(fmt::format("parameter \"{}\" is not of this network",
-                                   item.name));
+      throw UsageError(
+          fmt::format("parameter \"{}\" is not of this network", item.name));
     }
     if (!item.payload) {
       throw UsageError(
@@ -40,7 +40,8 @@ PlacementState::PlacementState(const EngineImplementation& engine,
     }
     const auto text = [&] {
       return fmt::format("parameter \"{}\" is {}, but is given {}", item.name,
-                         found->second.type.text(), item.payload->type().text());
+                         found->second.type.text(),
+                         item.payload->type().text());
     };
     if (item.payload->dtype() != found->second.type.dtype) {
       throw DTypeError(text());
@@ -55,7 +56,8 @@ PlacementState::PlacementState(const EngineImplementation& engine,
     found->second.payload = item.payload->contiguous();
   }
   std::size_t wanted = 0;
-  for (const auto& [node, leaf] : leaves_) wanted += leaf.kind == Kind::parameter;
+  for (const auto& [node, leaf] : leaves_)
+    wanted += leaf.kind == Kind::parameter;
   if (filled.size() != wanted) {
     throw UsageError(
         fmt::format("{} parameters are given, but the network has {}",
@@ -262,8 +264,8 @@ Session::Report SessionState::report(const Plan& plan) {
   return report(bound(plan));
 }
 
-SessionState::Elements SessionState::elements(Symbol symbol,
-                                              std::uint64_t step, Type& type) {
+SessionState::Elements SessionState::elements(Symbol symbol, std::uint64_t step,
+                                              Type& type) {
   if (step != steps_ || last_ == nullptr) {
     throw UsageError(
         "this run is over: the session was stepped, set or reset since, and "
@@ -308,8 +310,8 @@ double SessionState::scalar(Symbol symbol, std::uint64_t step) {
   });
 }
 
-void SessionState::read(Symbol symbol, DType dtype, void* to,
-                        std::size_t count, std::uint64_t step) {
+void SessionState::read(Symbol symbol, DType dtype, void* to, std::size_t count,
+                        std::uint64_t step) {
   const Turn turn(*this);
   Type type;
   const Elements from = elements(symbol, step, type);

@@ -233,8 +233,8 @@ class Simplifier {
       values.clear();
     }
     // A view of a constant is read in place, and costs nothing.
-    const bool view = std::visit(
-        []<class Op>(const Op&) { return ops::ViewValue<Op>; }, op);
+    const bool view =
+        std::visit([]<class Op>(const Op&) { return ops::ViewValue<Op>; }, op);
     if (view || type.shape.element_count() > greatest_folded) {
       return std::nullopt;
     }
@@ -353,8 +353,7 @@ class Simplifier {
     });
   }
 
-  std::optional<std::uint32_t> rewrite(const ops::Select&, const Type&,
-                                       Ids x) {
+  std::optional<std::uint32_t> rewrite(const ops::Select&, const Type&, Ids x) {
     // select(c, x, x) = x
     if (x[1] == x[2]) return x[1];
     return std::nullopt;

@@ -34,8 +34,8 @@ SingleProgram::SingleProgram(const Program& program, const Grouping& grouping,
 }
 
 void SingleProgram::choose_kernel() {
-  const bool view = std::visit(
-      []<class Op>(const Op&) { return ops::ViewValue<Op>; }, op_);
+  const bool view =
+      std::visit([]<class Op>(const Op&) { return ops::ViewValue<Op>; }, op_);
   const bool indexed = std::holds_alternative<ops::Gather>(op_) ||
                        std::holds_alternative<ops::ScatterAdd>(op_);
   if (indexed && type_.shape.element_count() == 0) {
@@ -95,8 +95,8 @@ void SingleProgram::copy(const Call& call) const {
 std::int64_t SingleProgram::index(const Call& call, std::int64_t at,
                                   std::int64_t extent) const {
   const Access& access = operands_[1];
-  const std::int64_t position =
-      access.layout.is_contiguous() ? access.layout.offset + at
+  const std::int64_t position = access.layout.is_contiguous()
+                                    ? access.layout.offset + at
                                     : position_of(access.layout, at);
   const std::byte* base = call.addresses[access.root];
   const std::int64_t value =
@@ -248,9 +248,9 @@ void SingleProgram::sum_leading(const Call& call) const {
 void SingleProgram::reference(const Call& call) const {
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     const Access& access = operands_[i];
-    const auto offset = access.layout.offset *
-                        static_cast<std::int64_t>(
-                            size_bytes(operand_types_[i].dtype));
+    const auto offset =
+        access.layout.offset *
+        static_cast<std::int64_t>(size_bytes(operand_types_[i].dtype));
     tensors_[i] = Tensor::borrowed(operand_types_[i], access.layout.strides,
                                    call.addresses[access.root] + offset);
   }
@@ -259,8 +259,8 @@ void SingleProgram::reference(const Call& call) const {
 
 void SingleProgram::row_formula(const Call& call) const {
   const Access& x = operands_[0];
-  const auto offset = x.layout.offset *
-                      static_cast<std::int64_t>(size_bytes(type_.dtype));
+  const auto offset =
+      x.layout.offset * static_cast<std::int64_t>(size_bytes(type_.dtype));
   row_function(op_, type_.dtype)(call.addresses[x.root] + offset,
                                  call.addresses[node_],
                                  static_cast<std::size_t>(rows_.rows),

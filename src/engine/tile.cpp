@@ -31,8 +31,7 @@ bool is_elementary(const ops::Any& op) {
                std::is_same_v<Op, ops::Tanh> || std::is_same_v<Op, ops::Erf> ||
                std::is_same_v<Op, ops::Logistic> ||
                std::is_same_v<Op, ops::Pow> || std::is_same_v<Op, ops::Sin> ||
-               std::is_same_v<Op, ops::Cos> ||
-               std::is_same_v<Op, ops::Rsqrt> ||
+               std::is_same_v<Op, ops::Cos> || std::is_same_v<Op, ops::Rsqrt> ||
                std::is_same_v<Op, ops::Softmax> ||
                std::is_same_v<Op, ops::LogSoftmax> ||
                std::is_same_v<Op, ops::LogSumExp>;
@@ -74,23 +73,22 @@ class TileProgram::Builder {
       tile_rows = std::max(product_elements / columns, least_product_rows);
     }
     tile_.tile_rows_ = std::min(tile_rows, rows);
-    tile_.tile_count_ =
-        (group_.rows + tile_.tile_rows_ - 1) / tile_.tile_rows_;
+    tile_.tile_count_ = (group_.rows + tile_.tile_rows_ - 1) / tile_.tile_rows_;
   }
 
   std::size_t elements(Extent extent) const {
-    return static_cast<std::size_t>(
-        extent == Extent::full ? tile_.tile_rows_ * tile_.columns_
-                               : tile_.tile_rows_);
+    return static_cast<std::size_t>(extent == Extent::full
+                                        ? tile_.tile_rows_ * tile_.columns_
+                                        : tile_.tile_rows_);
   }
 
   void add(const Group::Member& member) {
     const Node& node = program_.list.nodes[member.node];
     Instruction instruction;
     instruction.extent = member.extent;
-    const double work = static_cast<double>(
-        member.extent == Extent::full ? group_.rows * group_.columns
-                                      : group_.rows);
+    const double work = static_cast<double>(member.extent == Extent::full
+                                                ? group_.rows * group_.columns
+                                                : group_.rows);
     const auto operands = program_.list.operands(node);
     if (std::holds_alternative<ops::Matmul>(node.op)) {
       add_product(operands, node);
@@ -152,8 +150,8 @@ class TileProgram::Builder {
     if (const auto found = computed_.find(access.root);
         found != computed_.end()) {
       const auto [slot, extent] = found->second;
-      const Edge edge = edge_of(access.layout, extent, reads, group_.rows,
-                                group_.columns);
+      const Edge edge =
+          edge_of(access.layout, extent, reads, group_.rows, group_.columns);
       if (edge == Edge::direct) return slot;
       if (edge == Edge::expand) return expanded(access.root, slot, dtype);
       throw InternalError("a group member cannot be read in its group");
@@ -186,9 +184,9 @@ class TileProgram::Builder {
     slot.extent = reads;
     // A contiguous operand is read where it lies.
     if (layout.is_contiguous() &&
-        (layout.shape.rank() > 0 || (group_.rows * group_.columns == 1 ||
-                                     (reads == Extent::row &&
-                                      group_.rows == 1)))) {
+        (layout.shape.rank() > 0 ||
+         (group_.rows * group_.columns == 1 ||
+          (reads == Extent::row && group_.rows == 1)))) {
       slot.in_memory = true;
       slot.node = access.root;
       slot.first_byte = layout.offset * bytes;
@@ -272,8 +270,8 @@ class TileProgram::Builder {
                      static_cast<std::size_t>(k)};
     visit_dtype(product.dtype, [&]<class T>() {
       if constexpr (ops::Real<T>) {
-        product.packed_bytes = aligned(kernels::packed_right_bytes<T>(
-            product.shape.k, product.shape.n));
+        product.packed_bytes = aligned(
+            kernels::packed_right_bytes<T>(product.shape.k, product.shape.n));
         tile_.panel_count_ = kernels::panel_count<T>(product.shape.n);
       }
     });
@@ -355,18 +353,18 @@ class TileProgram::Builder {
 };
 
 TileProgram::TileProgram(const Program& program, const Grouping& grouping,
-                         const Group& group,
-                         const std::vector<bool>& stored) {
+                         const Group& group, const std::vector<bool>& stored) {
   Builder(*this, program, grouping, group, stored).build();
 }
 
 namespace {
 
 Layout leading(const Layout& layout) {
-  return {layout.shape.leading(-2),
-          Strides(std::span(layout.strides.begin(),
-                            static_cast<std::size_t>(layout.strides.size() - 2))),
-          layout.offset};
+  return {
+      layout.shape.leading(-2),
+      Strides(std::span(layout.strides.begin(),
+                        static_cast<std::size_t>(layout.strides.size() - 2))),
+      layout.offset};
 }
 
 kernels::MatrixStrides matrix(const Layout& layout) {
@@ -386,15 +384,14 @@ void TileProgram::pack_as(const Addresses& addresses, std::byte* shared,
     const std::size_t first = panels.begin % each;
     const std::size_t last =
         std::min(each, first + (panels.end - panels.begin));
-    const std::int64_t at =
-        product.shared_right
-            ? product.right_layout.offset
-            : position_of(leading(product.right_layout),
-                          static_cast<std::int64_t>(entry));
+    const std::int64_t at = product.shared_right
+                                ? product.right_layout.offset
+                                : position_of(leading(product.right_layout),
+                                              static_cast<std::int64_t>(entry));
     kernels::pack_right(
-        reinterpret_cast<T*>(shared + entry * product.packed_bytes),
-        right + at, matrix(product.right_layout), product.shape.k,
-        product.shape.n, {first, last});
+        reinterpret_cast<T*>(shared + entry * product.packed_bytes), right + at,
+        matrix(product.right_layout), product.shape.k, product.shape.n,
+        {first, last});
     panels.begin += last - first;
   }
 }
@@ -410,10 +407,9 @@ void TileProgram::pack(const Addresses& addresses, std::byte* shared,
 }
 
 template <class T>
-void TileProgram::multiply(const Addresses& addresses,
-                           const std::byte* shared, std::byte* worker,
-                           std::byte* to, std::int64_t first_row,
-                           std::int64_t rows) const {
+void TileProgram::multiply(const Addresses& addresses, const std::byte* shared,
+                           std::byte* worker, std::byte* to,
+                           std::int64_t first_row, std::int64_t rows) const {
   const Product& product = products_[0];
   const T* left = reinterpret_cast<const T*>(addresses[product.left]);
   T* out = reinterpret_cast<T*>(to);
@@ -431,8 +427,7 @@ void TileProgram::multiply(const Addresses& addresses,
     shape.m = static_cast<std::size_t>(count);
     kernels::matmul_packed(left + at + row * strides.row, strides,
                            reinterpret_cast<const T*>(packed), out, columns_,
-                           shape, {0, shape.m},
-                           kernels::all_panels<T>(shape.n),
+                           shape, {0, shape.m}, kernels::all_panels<T>(shape.n),
                            worker + pointers_bytes_);
     out += count * columns_;
     first_row += count;
@@ -487,9 +482,8 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
           break;
         case Instruction::Kind::load: {
           const Load& load = loads_[step.load];
-          const std::int64_t start = step.extent == Extent::full
-                                         ? first_row * columns_
-                                         : first_row;
+          const std::int64_t start =
+              step.extent == Extent::full ? first_row * columns_ : first_row;
           load.function(addresses[load.node], load.layout, start,
                         static_cast<std::size_t>(n), to);
           break;

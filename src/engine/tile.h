@@ -20,8 +20,8 @@ using Addresses = std::vector<std::byte*>;
 
 /// A formula over the rows of a tile: x has `columns` elements a row; y as
 /// many, or one.
-using RowFunction = void (*)(const std::byte* x, std::byte* y,
-                             std::size_t rows, std::size_t columns);
+using RowFunction = void (*)(const std::byte* x, std::byte* y, std::size_t rows,
+                             std::size_t columns);
 
 /// The kernel of a row formula; null if there is none.
 RowFunction row_function(const ops::Any& op, DType dtype);
@@ -33,8 +33,7 @@ ExpandFunction expand_function(DType dtype);
 
 /// Elements [start, start + n) of a layout in row-major order.
 using LoadFunction = void (*)(const std::byte* base, const Layout& layout,
-                              std::int64_t start, std::size_t n,
-                              std::byte* to);
+                              std::int64_t start, std::size_t n, std::byte* to);
 LoadFunction load_function(DType dtype);
 
 /// The same layout with as few axes as express it.
@@ -118,7 +117,7 @@ class TileProgram {
     Layout right_layout;
     kernels::MatmulShape shape = {};  // of one batch entry
     std::int64_t batch = 1;
-    bool shared_right = true;  // one right operand for all entries
+    bool shared_right = true;      // one right operand for all entries
     std::size_t packed_bytes = 0;  // of one entry
   };
 

@@ -34,7 +34,7 @@ const std::vector<Floor>& floors() {
       {"tensor",     {},                             {"fmt"},
        {"dtype.h", "error.h", "number.h", "shape.h", "site.h", "tensor.h",
         "version.h"}},
-      {"math",       {},                             {},                     {}},
+      {"math",       {},                             {"system"},             {}},
       {"stablehlo",  {"tensor"},                     {"fmt"},                {}},
       {"ops",        {"tensor", "math", "stablehlo"}, {"fmt"},               {"functions.h"}},
       {"io",         {"tensor"},                     {"fmt", "json", "pcre2", "curl", "system"}, {"io.h"}},

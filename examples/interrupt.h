@@ -4,8 +4,10 @@
 
 namespace examples {
 
-/// Turns Ctrl-C and SIGTERM into a question that a loop asks between its steps.
-/// The second one ends the program at once.
+/// Turns Ctrl-C, SIGTERM and a closed terminal into a question that a loop asks
+/// between its steps; the second one ends the program at once. A reader that
+/// went away and a file that may not grow are errors of the write, not signals:
+/// the work done is saved before they are reported.
 class Interrupt {
  public:
   Interrupt() {
@@ -15,6 +17,11 @@ class Interrupt {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGHUP, &action, nullptr);
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = 0;
+    sigaction(SIGPIPE, &action, nullptr);
+    sigaction(SIGXFSZ, &action, nullptr);
   }
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

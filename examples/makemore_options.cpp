@@ -34,9 +34,14 @@ void check_distinct(const MakemoreOptions& options) {
                                       {"--svg", options.svg}}};
   const auto place_of = [](const File& file) {
     std::error_code error;
-    // Of a path from the root: what does not exist has no other anchor.
-    const auto place = std::filesystem::weakly_canonical(
-        std::filesystem::absolute(file.name, error), error);
+    // Of a path from the root: what does not exist has no other anchor. A link
+    // to what does not exist yet is followed by hand.
+    std::filesystem::path path = std::filesystem::absolute(file.name, error);
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error);
+         ++links) {
+      path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    }
+    const auto place = std::filesystem::weakly_canonical(path, error);
     return error ? std::filesystem::path(file.name) : place;
   };
   for (std::size_t i = 0; i < files.size(); ++i) {

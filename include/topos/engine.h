@@ -39,6 +39,10 @@ class Placement {
  public:
   explicit Placement(std::shared_ptr<const engines::PlacementState> state)
       : state_(std::move(state)) {}
+  // Copies only: a placement is never empty.
+  Placement(const Placement&) = default;
+  Placement& operator=(const Placement&) = default;
+
   const std::shared_ptr<const engines::PlacementState>& state() const noexcept {
     return state_;
   }
@@ -48,7 +52,8 @@ class Placement {
 };
 
 /// The results of one step. It borrows the session's memory: reading it after
-/// the session's next step, set, reset or end is a UsageError.
+/// the session's next step, set or reset is a UsageError. It keeps the memory
+/// alive when the Session handle is gone.
 class Run {
  public:
   /// A copy of a result; of an input or a parameter, its value before the
@@ -79,9 +84,13 @@ class Run {
 /// A placement and the carried state. It steps any number of plans of its
 /// network over that one state: train and sample, prefill and decode.
 ///
-/// One thread steps a session at a time; a second one gets a UsageError. A
-/// step that failed on a computed index leaves the session failed: reading
-/// its state throws until `set` or `reset`.
+/// One thread uses a session at a time; a second one gets a UsageError. A step
+/// that failed while it ran, as on a computed index out of range, leaves the
+/// session failed: stepping it or reading its state throws a UsageError until
+/// `reset`, or `set`, which then resets everything else.
+///
+/// A session keeps what it compiled for each plan that it ever stepped: lower
+/// outside of loops.
 class Session {
  public:
   explicit Session(std::shared_ptr<engines::SessionState> state)
@@ -104,9 +113,12 @@ class Session {
   /// The carried value of an input (zeros until set or carried), or the
   /// parameter's value.
   Tensor state(Symbol symbol, Site site = Site::here()) const;
-  /// Sets a carried input, or makes a parameter the session's own.
+  /// Sets a carried input, or makes a parameter the session's own. An input
+  /// that is set is carried from then on, in every plan: feeding it is an
+  /// error.
   void set(Symbol symbol, const Tensor& value, Site site = Site::here());
-  /// Back to the placement's parameters and to zeros.
+  /// Back to the placement's parameters, and to zeros in the inputs that are
+  /// carried or were set; these stay so.
   void reset(Site site = Site::here());
   /// A session with a copy of this one's state, which goes its own way.
   Session fork(Site site = Site::here()) const;

@@ -31,10 +31,11 @@
 ///     ShapeError that names both shapes. Their dtypes must be equal
 ///     (DTypeError); `cast` converts.
 ///   - An error names the line that wrote the call, the call and its operands:
-///     `mlp.cpp:12: add: [2] x [3]: the shapes [2] and [3] do not broadcast`.
+///     `mlp.cpp:12: add: [2] x [3]: the shapes [2] and [3] do not broadcast:
+///     ...`.
 ///   - Floats are IEEE 754, rounded to nearest even, subnormals kept; integers
-///     wrap. NaN operands give NaN results. `docs/numerics.md` has the order
-///     of evaluation of every operation.
+///     wrap. NaN propagates; exceptions are stated. `docs/numerics.md` has the
+///     order of evaluation of every operation.
 ///   - Axes may be negative and then count from the end; one that is out of
 ///     range or named twice is a ShapeError.
 ///   - On an error nothing is recorded.
@@ -123,13 +124,13 @@ Value sqrt(Operand x);
 Tensor sqrt(TensorOperand x);
 
 /// 1 / sqrt(x) in one rounding; +-inf at +-0, NaN below zero. Derivative
-/// mp(dy, -0.5 (y (y y))).
+/// mp(dy, -0.5 mp(y, mp(y, y))).
 Value rsqrt(Operand x);
 Tensor rsqrt(TensorOperand x);
 
 /// a^b as IEEE 754 `pow`: pow(a, 0) = 1 for every a. Derivative
-/// mp(dy, b pow(a, b - 1)), mp(dy, y ln a); at b = 0 the first is 0, at a = 0
-/// the second.
+/// mp(dy, mp(b, pow(a, b - 1))), mp(dy, mp(y, ln a)); at b = 0 the first is 0,
+/// at a = 0 the second.
 Value pow(Operand a, Operand b);
 Tensor pow(TensorOperand a, TensorOperand b);
 
@@ -323,7 +324,7 @@ Value pad(Operand x, const Shape& low, const Shape& high, Number value = 0);
 Tensor pad(TensorOperand x, const Shape& low, const Shape& high,
            Number value = 0);
 
-/// The order of the elements along `axes` reversed.
+/// The order of the elements along `axes` reversed; none are named: none is.
 Value reverse(Operand x, const Axes& axes);
 Tensor reverse(TensorOperand x, const Axes& axes);
 

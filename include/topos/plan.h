@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ struct LoweredPlan;
 /// simplified and grouped. No state; a handle that threads may share.
 class Plan {
  public:
+  // Copies only: a plan is never empty.
+  Plan(const Plan&) = default;
+  Plan& operator=(const Plan&) = default;
+
   const Entry& entry() const noexcept;
 
   /// Nodes that the entry needs as recorded, before any rewrite.

@@ -49,9 +49,9 @@ class Value {
   operator Symbol() const noexcept { return symbol_; }
 
   /// \throws UsageError  the tape is sealed or gone
-  Type type() const;
-  Shape shape() const { return type().shape; }
-  DType dtype() const { return type().dtype; }
+  Type type(Site site = Site::here()) const;
+  Shape shape(Site site = Site::here()) const { return type(site).shape; }
+  DType dtype(Site site = Site::here()) const { return type(site).dtype; }
 
   bool operator==(const Value&) const = default;
 
@@ -73,7 +73,7 @@ class Operand {
   /// \throws UsageError  it is a number
   Value value() const;
   /// The value's type. \throws UsageError  it is a number
-  Type type() const { return value().type(); }
+  Type type() const { return value().type(site); }
 
   std::variant<Value, Number> what;
   Site site;
@@ -161,6 +161,34 @@ class Tape {
  private:
   friend class graph::Recording;
   std::unique_ptr<graph::Recording> recording_;
+};
+
+/// Takes back what was recorded since it began, unless it is kept: for what
+/// records several values of which a later one may fail, as a layer with two
+/// parameters does.
+///
+///     Transaction transaction(tape);
+///     weight = tape.parameter("weight", ...);
+///     bias = tape.parameter("bias", ...);
+///     transaction.keep();
+class Transaction {
+ public:
+  /// \throws UsageError  the tape is sealed
+  explicit Transaction(const Tape& tape, Site site = Site::here());
+  explicit Transaction(const graph::Recording& recording) noexcept;
+  /// Cuts the list back to where it was, if the tape still lives.
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void keep() noexcept { kept_ = true; }
+  /// Nodes that were there when it began.
+  std::uint32_t begin() const noexcept { return begin_; }
+
+ private:
+  std::uint32_t tape_ = 0;
+  std::uint32_t begin_ = 0;
+  bool kept_ = false;
 };
 
 }  // namespace topos

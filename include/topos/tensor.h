@@ -30,6 +30,9 @@ class Tensor {
  public:
   /// A scalar f32 zero.
   Tensor();
+  // Copies only: what was moved from would point to storage it does not hold.
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
 
   /// A row-major tensor of the given elements, in T's dtype.
   /// \throws ShapeError  the count of elements is not that of the shape

@@ -120,7 +120,9 @@ Session Engine::open(const Placement& placement, SessionOptions options,
 
 Session Engine::open(const Network& network, SessionOptions options,
                      Site site) const {
-  return open(network, network.parameters(), options, site);
+  return open(network,
+              at_line(site, "open", [&] { return network.parameters(); }),
+              options, site);
 }
 
 Session Engine::open(const Network& network, const Parameters& parameters,

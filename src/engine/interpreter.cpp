@@ -147,8 +147,9 @@ Tensor Network::evaluate(Symbol value, std::initializer_list<Feed> feeds,
 
 Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
   try {
-    const std::uint32_t node = graph::position(*graph_, value);
-    const engines::Program program = engines::closure(*graph_, node);
+    const graph::Graph& graph = graph::graph_of(*this);
+    const std::uint32_t node = graph::position(graph, value);
+    const engines::Program program = engines::closure(graph, node);
     engines::FeedTable table(program);
     const math::FloatEnvironment environment;
     table.bind(feeds);
@@ -160,10 +161,10 @@ Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
                  if (program.list.nodes[leaf].kind == graph::Kind::input) {
                    return engines::copy_of(type, table.find(symbol)->data);
                  }
-                 const auto payload = graph_->payloads.find(symbol);
-                 if (payload == graph_->payloads.end()) {
-                   throw UsageError(fmt::format("{} has no payload",
-                                                graph_->origin(symbol)));
+                 const auto payload = graph.payloads.find(symbol);
+                 if (payload == graph.payloads.end()) {
+                   throw UsageError(
+                       fmt::format("{} has no payload", graph.origin(symbol)));
                  }
                  return payload->second;
                })

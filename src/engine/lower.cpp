@@ -17,7 +17,7 @@ Plan Network::lower(const Entry& entry, Site site) const {
     const auto note = [&](const char* pass, const engines::Program& program) {
       plan->passes.push_back({pass, program.size()});
     };
-    plan->recorded = engines::closure(*graph_, entry);
+    plan->recorded = engines::closure(graph::graph_of(*this), entry);
     note("closure", plan->recorded);
     // Constants are folded in the environment that a step has.
     const math::FloatEnvironment environment;

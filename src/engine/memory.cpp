@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "topos/error.h"
+
 namespace topos::engines {
 
 namespace {
@@ -73,7 +75,9 @@ std::size_t place_blocks(std::vector<Block>& blocks) {
           gaps.erase(tail);
         }
       }
-      end = block.offset + bytes;
+      if (__builtin_add_overflow(block.offset, bytes, &end)) {
+        throw RuntimeError("the plan's arena does not fit the address space");
+      }
     }
     alive.emplace(block.last, index);
   }

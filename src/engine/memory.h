@@ -17,6 +17,7 @@ struct Block {
 /// Gives every block an offset such that blocks alive at once do not overlap;
 /// in the order of their first groups, each in the gap that fits it best.
 /// \return the bytes of the arena
+/// \throws RuntimeError  they overflow
 std::size_t place_blocks(std::vector<Block>& blocks);
 
 }  // namespace topos::engines

@@ -6,6 +6,7 @@
 
 #include "kernels/thread_pool.h"
 #include "ops/evaluate.h"
+#include "topos/error.h"
 
 namespace topos::engines {
 
@@ -235,8 +236,12 @@ class NativeProgram::Planner {
       std::size_t bytes = 0;
       if (step.tile) {
         const int workers = std::min(step.parts, native_.workers_);
-        bytes = step.tile->shared_bytes() +
-                step.tile->worker_bytes() * static_cast<std::size_t>(workers);
+        if (__builtin_mul_overflow(step.tile->worker_bytes(),
+                                   static_cast<std::size_t>(workers), &bytes) ||
+            __builtin_add_overflow(bytes, step.tile->shared_bytes(), &bytes)) {
+          throw RuntimeError(
+              "the plan's scratch does not fit the address space");
+        }
       } else {
         bytes = step.single->scratch_bytes();
       }
@@ -309,7 +314,7 @@ void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
           tile.pack(addresses, scratch,
                     {panels * p / parts, panels * (p + 1) / parts});
         },
-        threads_);
+        workers_);
   }
   const std::int64_t tiles = tile.tile_count();
   pool.parallel_for(
@@ -320,7 +325,7 @@ void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
             workers + tile.worker_bytes() * static_cast<std::size_t>(worker),
             tiles * part / step.parts, tiles * (part + 1) / step.parts);
       },
-      threads_);
+      workers_);
 }
 
 void NativeProgram::run(const Addresses& addresses, std::byte* arena,

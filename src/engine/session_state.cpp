@@ -16,8 +16,8 @@ using graph::Kind;
 PlacementState::PlacementState(const EngineImplementation& engine,
                                const Network& network,
                                const Parameters& parameters)
-    : engine_(&engine), tape_(network.graph()->tape) {
-  const graph::Graph& graph = *network.graph();
+    : engine_(&engine), tape_(graph::graph_of(network).tape) {
+  const graph::Graph& graph = graph::graph_of(network);
   for (std::uint32_t i = 0; i < graph.size(); ++i) {
     const graph::Node& node = graph.nodes[i];
     if (node.kind == Kind::parameter || node.kind == Kind::input) {
@@ -129,8 +129,8 @@ const PlacementState::Leaf& SessionState::leaf(Symbol symbol) const {
 void SessionState::expect_usable() const {
   if (failed_) {
     throw UsageError(
-        "a step of this session failed on an index out of range, and its state "
-        "is not defined: set or reset it");
+        "a step of this session failed, and its state is not defined: set or "
+        "reset it");
   }
 }
 
@@ -186,7 +186,8 @@ std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
   last_ = &current;
   try {
     run(current);
-  } catch (const IndexError&) {
+  } catch (...) {
+    // Some carries may have been written in place.
     failed_ = true;
     last_ = nullptr;
     throw;
@@ -217,6 +218,9 @@ void SessionState::set(Symbol symbol, const Tensor& value) {
   };
   if (value.dtype() != which.type.dtype) throw DTypeError(text());
   if (value.shape() != which.type.shape) throw ShapeError(text());
+  // What a failed step left is not defined: it is not kept beside the new
+  // value.
+  if (failed_) fill_all();
   Slot& to = own(symbol.node);
   gather_elements(value.data(), {value.shape(), value.strides(), 0},
                   size_bytes(value.dtype()), to.data);
@@ -224,11 +228,15 @@ void SessionState::set(Symbol symbol, const Tensor& value) {
   failed_ = false;
 }
 
-void SessionState::reset() {
-  const Turn turn(*this);
+void SessionState::fill_all() {
   for (auto& [node, slot] : slots_) {
     fill(placement_->leaves().at(node), slot.data);
   }
+}
+
+void SessionState::reset() {
+  const Turn turn(*this);
+  fill_all();
   ++steps_;
   failed_ = false;
 }

@@ -137,6 +137,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   /// Held by the one thread that uses the session.
   class Turn;
 
+  /// Every slot as it was when it was made.
+  void fill_all();
   Bound& bound(const Plan& plan);
   void find_carried(Bound& bound);
   const PlacementState::Leaf& leaf(Symbol symbol) const;

@@ -51,7 +51,7 @@ requires std::is_integral_v<T> || std::is_enum_v<T> std::size_t hash_of(T x) {
 std::size_t hash_of(const ops::Any& op) {
   return std::visit(
       [&]<class Op>(const Op& o) {
-        std::size_t hash = op.index();
+        std::size_t hash = mix(1, op.index());
         std::apply(
             [&](const auto&... field) {
               ((hash = mix(hash, hash_of(o.*field.second))), ...);
@@ -92,6 +92,10 @@ class Simplifier {
       }
       like_ = &node;
       moved_.push_back(add(node.op, node.type, operands));
+      if (const auto name = from_.list.names.find(i);
+          name != from_.list.names.end()) {
+        result_.list.names.emplace(moved_.back(), name->second);
+      }
     }
     for (std::uint32_t node : from_.results) {
       result_.results.push_back(moved_[node]);
@@ -175,10 +179,12 @@ class Simplifier {
     }
     const auto [begin, end] = known_.equal_range(hash);
     for (auto at = begin; at != end; ++at) {
+      if (node(at->second).op != op) continue;
       const Ids y = operands(at->second);
-      const bool equal = std::equal(x.begin(), x.end(), y.begin(), y.end()) ||
-                         (swaps && x[0] == y[1] && x[1] == y[0]);
-      if (equal && node(at->second).op == op) return at->second;
+      if (std::equal(x.begin(), x.end(), y.begin(), y.end()) ||
+          (swaps && x[0] == y[1] && x[1] == y[0])) {
+        return at->second;
+      }
     }
     Node like = *like_;
     like.kind = Kind::operation;
@@ -250,20 +256,6 @@ class Simplifier {
   }
 
   // ---- The closed list --------------------------------------------------
-
-  std::optional<std::uint32_t> rewritten(const ops::Any& op, const Type& type,
-                                         Ids x) {
-    return std::visit(
-        [&](const auto& o) -> std::optional<std::uint32_t> {
-          return rewrite(o, type, x);
-        },
-        op);
-  }
-
-  template <class Op>
-  std::optional<std::uint32_t> rewrite(const Op&, const Type&, Ids) {
-    return std::nullopt;  // right for every operation without a rule
-  }
 
   std::optional<std::uint32_t> rewrite(const ops::Neg&, const Type& type,
                                        Ids x) {
@@ -374,6 +366,27 @@ class Simplifier {
       if (exact && from == cast.to) return source;
     }
     return std::nullopt;
+  }
+
+  template <class Op>
+  static constexpr bool has_rule =
+      std::is_same_v<Op, ops::Neg> || std::is_same_v<Op, ops::Add> ||
+      std::is_same_v<Op, ops::Sub> || std::is_same_v<Op, ops::Mul> ||
+      std::is_same_v<Op, ops::Div> || std::is_same_v<Op, ops::Select> ||
+      std::is_same_v<Op, ops::Cast>;
+
+  /// What an operation is equal to, by its rule. Most have none.
+  std::optional<std::uint32_t> rewritten(const ops::Any& op, const Type& type,
+                                         Ids x) {
+    return std::visit(
+        [&]<class Op>(const Op& o) -> std::optional<std::uint32_t> {
+          if constexpr (has_rule<Op>) {
+            return rewrite(o, type, x);
+          } else {
+            return std::nullopt;
+          }
+        },
+        op);
   }
 
   const Program& from_;

@@ -56,7 +56,8 @@ void SingleProgram::choose_kernel() {
         ((at.n + 1) + at.rest + std::min(at.after, std::int64_t{1024})) * 8);
   } else if (const auto* sum = std::get_if<ops::Sum>(&op_)) {
     // Leading axes of elements without gaps: a sum down the columns.
-    bool leading = is_floating(type_.dtype) && !sum->axes.empty();
+    bool leading = is_floating(type_.dtype) && !sum->axes.empty() &&
+                   type_.shape.element_count() > 1;
     for (int i = 0; i < sum->axes.size(); ++i) leading &= sum->axes[i] == i;
     if (leading && operands_[0].layout.is_contiguous()) {
       kernel_ = "sum_columns";

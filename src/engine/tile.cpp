@@ -1,5 +1,7 @@
 #include "engine/tile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -190,38 +192,37 @@ class TileProgram::Builder {
       slot.in_memory = true;
       slot.node = access.root;
       slot.first_byte = layout.offset * bytes;
-      for (auto& [known, at] : loads_) {
+      const auto [first, last] = direct_slots_.equal_range(access.root);
+      for (auto found = first; found != last; ++found) {
+        const std::uint32_t at = found->second;
         const Slot& other = tile_.slots_[at];
-        if (known == access.root && other.in_memory &&
-            other.first_byte == slot.first_byte && other.extent == reads) {
+        if (other.first_byte == slot.first_byte && other.extent == reads) {
           note_direct(access, reads);
           return at;
         }
       }
       note_direct(access, reads);
       const auto at = add_slot(slot);
-      loads_.emplace_back(access.root, at);
+      direct_slots_.emplace(access.root, at);
       return at;
     }
     tile_.other_loads_.push_back(access.root);
-    for (const Load& load : tile_.loads_) {
-      if (load.node == access.root && load.layout == layout &&
-          tile_.slots_[load.slot].extent == reads) {
+    const auto [first, last] = loads_of_.equal_range(access.root);
+    for (auto found = first; found != last; ++found) {
+      const Load& load = tile_.loads_[found->second];
+      if (load.layout == layout && tile_.slots_[load.slot].extent == reads) {
         return static_cast<std::uint32_t>(load.slot);
       }
     }
     const auto at = add_slot(slot);
-    const bool once = layout.shape.rank() == 0;
-    tile_.loads_.push_back(
-        {load_function(dtype), access.root, at, layout, once});
-    if (!once) {
-      Instruction instruction;
-      instruction.kind = Instruction::Kind::load;
-      instruction.extent = reads;
-      instruction.result = at;
-      instruction.load = static_cast<std::uint32_t>(tile_.loads_.size()) - 1;
-      tile_.instructions_.push_back(instruction);
-    }
+    loads_of_.emplace(access.root, tile_.loads_.size());
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::load;
+    instruction.extent = reads;
+    instruction.result = at;
+    instruction.load = static_cast<std::uint32_t>(tile_.loads_.size());
+    tile_.loads_.push_back({load_function(dtype), access.root, at, layout});
+    tile_.instructions_.push_back(instruction);
     return at;
   }
 
@@ -268,6 +269,17 @@ class TileProgram::Builder {
     product.shape = {static_cast<std::size_t>(m),
                      static_cast<std::size_t>(group_.columns),
                      static_cast<std::size_t>(k)};
+    // A view may be larger than memory, and a panel is wider than a column.
+    const std::int64_t entries = product.shared_right ? 1 : product.batch;
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(group_.columns + kernels::panel_columns<float>,
+                               k, &bytes) ||
+        __builtin_mul_overflow(bytes, entries, &bytes) ||
+        __builtin_mul_overflow(bytes, std::int64_t{64}, &bytes)) {
+      throw RuntimeError(
+          fmt::format("a product's operand of {} x {} does not fit memory", k,
+                      group_.columns));
+    }
     visit_dtype(product.dtype, [&]<class T>() {
       if constexpr (ops::Real<T>) {
         product.packed_bytes = aligned(
@@ -312,15 +324,9 @@ class TileProgram::Builder {
         end += bytes;
       }
     };
-    for (const Load& load : tile_.loads_) {
-      if (load.once) place(tile_.slots_[load.slot]);
-    }
     const auto release = [&](std::uint32_t at, std::size_t i) {
       const Slot& slot = tile_.slots_[at];
       if (slot.in_memory || last[at] != i) return;
-      for (const Load& load : tile_.loads_) {
-        if (load.once && load.slot == at) return;
-      }
       last[at] = SIZE_MAX;  // once
       free.emplace(aligned(elements(slot.extent) * slot.element_bytes),
                    slot.scratch);
@@ -348,7 +354,9 @@ class TileProgram::Builder {
   };
   std::unordered_map<std::uint32_t, Computed> computed_;
   std::unordered_map<std::uint32_t, std::uint32_t> expanded_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> loads_;
+  /// By root: the slots that read it where it lies, and its loads.
+  std::unordered_multimap<std::uint32_t, std::uint32_t> direct_slots_;
+  std::unordered_multimap<std::uint32_t, std::size_t> loads_of_;
   std::map<std::uint32_t, DirectLoad> direct_;
 };
 
@@ -441,14 +449,6 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
   auto* const pointers = reinterpret_cast<std::byte**>(worker);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].in_memory) pointers[i] = worker + slots_[i].scratch;
-  }
-  for (const Load& load : loads_) {
-    if (!load.once) continue;
-    const std::int64_t n = slots_[load.slot].extent == Extent::full
-                               ? tile_rows_ * columns_
-                               : tile_rows_;
-    load.function(addresses[load.node], load.layout, 0,
-                  static_cast<std::size_t>(n), pointers[load.slot]);
   }
   for (std::int64_t tile = begin; tile < end; ++tile) {
     const std::int64_t first_row = tile * tile_rows_;

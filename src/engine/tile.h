@@ -94,7 +94,6 @@ class TileProgram {
     std::uint32_t node;
     std::size_t slot;
     Layout layout;
-    bool once;  // one element everywhere: loaded before the first tile
   };
 
   struct Instruction {

@@ -212,7 +212,7 @@ std::vector<Value> recorded(const Tape& tape, std::string_view asked, Site site,
   const Frame frame(site);
   try {
     Recording& recording = Recording::of(tape);
-    graph::Transaction transaction(recording);
+    Transaction transaction(recording);
     std::vector<Value> results = body(recording);
     recording.compact(transaction.begin(), results);
     transaction.keep();

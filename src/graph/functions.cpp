@@ -38,7 +38,7 @@ class Call {
       if (recording == nullptr) {
         throw DTypeError("all operands are numbers: give one of them a dtype");
       }
-      graph::Transaction transaction(*recording);
+      Transaction transaction(*recording);
       find_values(*recording);
       resolve_numbers(*recording);
       if (rules_.elementwise) broadcast_all(*recording);

@@ -84,4 +84,7 @@ std::string describe(const Graph& graph);
 /// \throws UsageError  it is of another tape, or recorded later
 std::uint32_t position(const Graph& graph, Symbol symbol);
 
+/// \throws UsageError  the handle was moved from
+const Graph& graph_of(const Network& network);
+
 }  // namespace topos::graph

@@ -20,15 +20,16 @@ auto at_line(Site site, F&& body) {
   }
 }
 
-/// \throws UsageError  the handle was moved from
-const graph::Graph& graph_of(const Network& network) {
+}  // namespace
+
+const graph::Graph& graph::graph_of(const Network& network) {
   if (network.graph() == nullptr) {
     throw UsageError("the network was moved from");
   }
   return *network.graph();
 }
 
-}  // namespace
+using graph::graph_of;
 
 Parameters Network::parameters() const {
   const graph::Graph& graph = graph_of(*this);

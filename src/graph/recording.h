@@ -75,25 +75,4 @@ class Recording {
   std::unordered_map<NumberKey, std::uint32_t, NumberHash> numbers_;
 };
 
-/// Cuts the list back to where it was, unless the transaction is kept: an
-/// error leaves the tape as it was.
-class Transaction {
- public:
-  explicit Transaction(Recording& recording)
-      : recording_(recording), size_(recording.graph().size()) {}
-  ~Transaction() {
-    if (!kept_) recording_.truncate(size_);
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-
-  void keep() noexcept { kept_ = true; }
-  std::uint32_t begin() const noexcept { return size_; }
-
- private:
-  Recording& recording_;
-  std::uint32_t size_;
-  bool kept_ = false;
-};
-
 }  // namespace topos::graph

@@ -20,7 +20,7 @@ template <class F>
 auto on_tape(const Tape& tape, std::string_view what, Site site, F&& body) {
   try {
     Recording& recording = Recording::of(tape);
-    graph::Transaction transaction(recording);
+    Transaction transaction(recording);
     const auto result = body(recording);
     transaction.keep();
     return result;
@@ -44,9 +44,35 @@ std::uint32_t leaf(Recording& recording, Kind kind, const Type& type,
 
 }  // namespace
 
-Type Value::type() const {
-  const Recording& recording = Recording::of(*this);
-  return recording.graph().nodes[symbol_.node].type;
+Type Value::type(Site site) const {
+  try {
+    const Recording& recording = Recording::of(*this);
+    return recording.graph().nodes[symbol_.node].type;
+  } catch (Error& error) {
+    error.add_context(ops::where(site) + "type: ");
+    throw;
+  }
+}
+
+Transaction::Transaction(const Tape& tape, Site site) {
+  try {
+    const Recording& recording = Recording::of(tape);
+    tape_ = recording.graph().tape;
+    begin_ = recording.graph().size();
+  } catch (Error& error) {
+    error.add_context(ops::where(site) + "Transaction: ");
+    throw;
+  }
+}
+
+Transaction::Transaction(const Recording& recording) noexcept
+    : tape_(recording.graph().tape), begin_(recording.graph().size()) {}
+
+Transaction::~Transaction() {
+  if (kept_) return;
+  if (Recording* const recording = Recording::find(tape_)) {
+    recording->truncate(begin_);
+  }
 }
 
 Value Operand::value() const {

@@ -3,18 +3,24 @@
 #include <topos/error.h>
 #include <topos/shape.h>
 #include <topos/site.h>
+#include <topos/tape.h>
 
 #include <string>
 #include <string_view>
 
 namespace topos::nn {
 
-/// Runs what declares a layer's parameters. An error that does not know its
-/// line yet leaves with the user's, and with the layer's name.
+/// Runs what declares a layer's parameters: all of them, or none. An error that
+/// does not know its line yet leaves with the user's, and with the layer's
+/// name.
 template <class F>
-auto declare(std::string_view layer, std::string_view name, Site site, F&& f) {
+Value declare(Tape& tape, std::string_view layer, std::string_view name,
+              Site site, F&& f) {
   try {
-    return f();
+    Transaction transaction(tape, site);
+    const Value declared = f();
+    transaction.keep();
+    return declared;
   } catch (Error& error) {
     error.add_context(site.text() + ": " + std::string(layer) + " \"" +
                       std::string(name) + "\": ");

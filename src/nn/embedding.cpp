@@ -7,7 +7,7 @@ namespace topos::nn {
 Embedding::Embedding(Tape& tape, std::string_view name, std::int64_t count,
                      std::int64_t width, SplitMix& random,
                      const EmbeddingOptions& options, Site site) {
-  weight = declare("Embedding", name, site, [&] {
+  weight = declare(tape, "Embedding", name, site, [&] {
     const Type type = parameter_type(options.dtype, {count, width});
     return tape.parameter(
         dotted(name, "weight"),
@@ -18,7 +18,7 @@ Embedding::Embedding(Tape& tape, std::string_view name, std::int64_t count,
 Embedding::Embedding(Tape& tape, std::string_view name, std::int64_t count,
                      std::int64_t width, const EmbeddingOptions& options,
                      Site site) {
-  weight = declare("Embedding", name, site, [&] {
+  weight = declare(tape, "Embedding", name, site, [&] {
     const Type type = parameter_type(options.dtype, {count, width});
     return tape.parameter(dotted(name, "weight"), type.dtype, type.shape, site);
   });

@@ -27,12 +27,14 @@ Value parameter(Tape& tape, std::string name, const Shape& shape,
 void declare_parameters(Linear& layer, Tape& tape, std::string_view name,
                         std::int64_t in, std::int64_t out, SplitMix* random,
                         const LinearOptions& options, Site site) {
-  declare("Linear", name, site, [&] {
-    layer.weight = parameter(tape, dotted(name, "weight"), {in, out}, random,
-                             options, site);
-    if (!options.bias) return;
-    layer.bias =
-        parameter(tape, dotted(name, "bias"), {out}, random, options, site);
+  layer.weight = declare(tape, "Linear", name, site, [&] {
+    const Value weight = parameter(tape, dotted(name, "weight"), {in, out},
+                                   random, options, site);
+    if (options.bias) {
+      layer.bias =
+          parameter(tape, dotted(name, "bias"), {out}, random, options, site);
+    }
+    return weight;
   });
 }
 

@@ -78,7 +78,8 @@ std::vector<Sgd::Update> Sgd::record(Tape& tape,
                                      Operand rate) const {
   const Frame frame(rate.site);
   return at_line("Sgd::record", rate.site, [&] {
-    // All checks first: an error leaves the tape as it was.
+    // An error leaves the tape as it was.
+    Transaction transaction(tape, rate.site);
     check_rate<Value>(rate);
     for (const auto& [parameter, gradient] : gradients) {
       check_gradient(tape.name(parameter), parameter.type(), gradient.type());
@@ -99,6 +100,7 @@ std::vector<Sgd::Update> Sgd::record(Tape& tape,
       updates.push_back(
           {parameter, next_parameter(parameter, own_rate, velocity)});
     }
+    transaction.keep();
     return updates;
   });
 }

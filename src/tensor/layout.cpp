@@ -165,10 +165,14 @@ void gather_elements(const std::byte* base, const Layout& source,
   switch (element_bytes) {
     case 1:
       return gather_as<std::uint8_t>(base, source, to);
+    case 2:
+      return gather_as<std::uint16_t>(base, source, to);
     case 4:
       return gather_as<std::uint32_t>(base, source, to);
-    default:
+    case 8:
       return gather_as<std::uint64_t>(base, source, to);
+    default:
+      throw InternalError("an element of no known size");
   }
 }
 

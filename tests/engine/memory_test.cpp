@@ -42,6 +42,8 @@ void* counted_or_null(std::size_t bytes, std::size_t alignment) noexcept {
     return nullptr;
   }
 }
+// Not inlined: GCC would see free meet what it takes for the usual new.
+[[gnu::noinline]] void give_back(void* p) noexcept { std::free(p); }
 constexpr std::size_t least = alignof(std::max_align_t);
 
 }  // namespace
@@ -61,17 +63,17 @@ void* operator new(std::size_t n, std::align_val_t a,
                    const std::nothrow_t&) noexcept {
   return counted_or_null(n, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { give_back(p); }
+void operator delete[](void* p) noexcept { give_back(p); }
+void operator delete(void* p, std::size_t) noexcept { give_back(p); }
+void operator delete[](void* p, std::size_t) noexcept { give_back(p); }
+void operator delete(void* p, std::align_val_t) noexcept { give_back(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { give_back(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
+  give_back(p);
 }
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
-  std::free(p);
+  give_back(p);
 }
 
 namespace topos::test {

@@ -486,8 +486,20 @@ TEST_P(Sessions, RefuseHandlesThatWereMovedFrom) {
   EXPECT_EQ(last.scalar(m.loss), 7);
   Placement placement = tested().place(*m.network, m.network->parameters());
   const Placement taken = std::move(placement);
-  EXPECT_THROW(tested().open(placement), UsageError);  // NOLINT: on purpose
-  tested().open(taken);
+  // A placement and a plan are never empty.
+  EXPECT_EQ(tested().open(placement).state(m.scale).item(), 3);  // NOLINT
+  EXPECT_EQ(tested().open(taken).state(m.scale).item(), 3);
+  Model emptied;
+  const Plan plan = std::move(*emptied.train);
+  EXPECT_EQ(emptied.train->size(), plan.size());
+  const Network network = std::move(*emptied.network);
+  EXPECT_THROW(tested().open(*emptied.network), UsageError);
+  EXPECT_THROW(tested().place(*emptied.network, Parameters()), UsageError);
+  EXPECT_THROW(emptied.network->lower(Entry().result(m.y)), UsageError);
+  EXPECT_THROW(emptied.network->evaluate(m.y), UsageError);
+  EXPECT_EQ(
+      tested().open(network).step(plan, {{emptied.x, x}}).scalar(emptied.loss),
+      9);
 }
 
 // ---- Indices ---------------------------------------------------------------
@@ -532,8 +544,11 @@ TEST_P(Sessions, FailOnComputedIndicesUntilSetOrReset) {
   const Value count = tape.input("count", i32, {});
   const Value found = gather(table, base + 1);
   const Value next = count + 1;
+  const Value other = tape.input("other", i32, {});
+  const Value next_other = other + 2;
   const Network network = tape.seal();
-  const Plan plan = network.lower(Entry().result(found).carry(count, next));
+  const Plan plan = network.lower(
+      Entry().result(found).carry(count, next).carry(other, next_other));
   Session session = tested().open(network);
   const Feed good{base, tensor("i32[2]{0 1}")};
   const Feed bad{base, tensor("i32[2]{1 2}")};
@@ -544,8 +559,8 @@ TEST_P(Sessions, FailOnComputedIndicesUntilSetOrReset) {
               MatchesRegex("step: gather, session_test.cpp:[0-9]+: the index 3 "
                            "at position 1 is not in \\[0, 3\\)"));
   const std::string failed =
-      "a step of this session failed on an index out of range, and its state "
-      "is not defined: set or reset it";
+      "a step of this session failed, and its state is not defined: set or "
+      "reset it";
   EXPECT_EQ(message_of<UsageError>([&] { session.state(count); }),
             "state: " + failed);
   EXPECT_EQ(message_of<UsageError>([&] { session.parameters(); }),
@@ -562,6 +577,7 @@ TEST_P(Sessions, FailOnComputedIndicesUntilSetOrReset) {
               HasSubstr("the index -4 at position 0 is not in [0, 3)"));
   session.set(count, tensor("i32[]{7}"));
   EXPECT_EQ(session.state(count).item(), 7);
+  EXPECT_EQ(session.state(other).item(), 0) << "what failed is not kept";
   EXPECT_THAT(session.step(plan, {good}).of(found),
               HasBitsOf(tensor("f32[2]{2 3}")));
 }

@@ -466,7 +466,7 @@ TEST(Transaction, TakesBackEverything) {
   const std::string before = tape.describe();
   {
     graph::Recording& recording = graph::Recording::of(tape);
-    const graph::Transaction transaction(recording);
+    const Transaction transaction(recording);
     const Value y = gelu(x * 7);
     tape.name(y, "y");
     tape.constant(Tensor::scalar(5.0));

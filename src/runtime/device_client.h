@@ -102,9 +102,9 @@ class Client {
   /// \param text  a StableHLO module whose `@main` has this signature
   /// \throws RuntimeError  it does not compile: the compiler's own message,
   ///                       with the line of the text that it names
-  virtual std::unique_ptr<Executable> compile(std::string_view text,
-                                              const Signature& signature,
-                                              const CompileOptions& options) = 0;
+  virtual std::unique_ptr<Executable> compile(
+      std::string_view text, const Signature& signature,
+      const CompileOptions& options) = 0;
 };
 
 }  // namespace topos::runtime

@@ -5,6 +5,7 @@
 
 #include "topos/checkpoint.h"
 #include "topos/dtype.h"
+#include "topos/emit.h"
 #include "topos/engine.h"
 #include "topos/error.h"
 #include "topos/functions.h"

@@ -29,6 +29,27 @@ namespace {
 
 constexpr std::uint32_t absent = UINT32_MAX;
 
+/// A label goes along if all of its formula and its operands do.
+void copy_label(const graph::Label& from,
+                const std::vector<std::uint32_t>& moved, Program& to) {
+  const auto went = [&](std::uint32_t node) { return moved[node] != absent; };
+  bool complete = true;
+  for (std::uint32_t i = from.begin; i < from.end; ++i) complete &= went(i);
+  for (std::uint32_t operand : from.operands) complete &= went(operand);
+  if (!complete) return;
+  graph::Label label = {from.name,
+                        from.fields,
+                        {},
+                        moved[from.begin],
+                        moved[from.end - 1] + 1,
+                        moved[from.result],
+                        {}};
+  for (std::uint32_t operand : from.operands) {
+    label.operands.push_back(moved[operand]);
+  }
+  to.list.labels.push_back(std::move(label));
+}
+
 /// Copies the nodes of `from` that `roots` need; gives where each went.
 std::vector<std::uint32_t> copy_needed(const Graph& from,
                                        const std::vector<std::uint32_t>& roots,
@@ -59,6 +80,9 @@ std::vector<std::uint32_t> copy_needed(const Graph& from,
         from.nodes[i].kind == Kind::constant) {
       to.list.payloads.emplace(moved[i], payload->second);
     }
+  }
+  for (const graph::Label& label : from.labels) {
+    copy_label(label, moved, to);
   }
   return moved;
 }

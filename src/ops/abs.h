@@ -33,6 +33,11 @@ struct Abs {
     return {dy * sign(x[0])};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("abs", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Abs>>({

@@ -68,6 +68,11 @@ struct ArgMax {
     return Cotangents<V>(x.size());
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.argmax(x[0], axis);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<ArgMax>>({

@@ -87,6 +87,11 @@ struct Broadcast {
     return {total.type().shape == from ? total : reshape(total, from)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.broadcast(x[0], shape, axes);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Broadcast>>({

@@ -62,6 +62,15 @@ struct Cast {
     return {cast(dy, from)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    // What is not 0 is true: NaN too.
+    if (to == boolean && x[0].type.dtype != boolean) {
+      return out.compare("NE", x[0], out.full_like(x[0], 0));
+    }
+    return out.convert(x[0], to);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Cast>>({

@@ -65,13 +65,15 @@ template <class T>
 concept Operation = std::is_trivially_copyable_v<T> &&
     std::equality_comparable<T> &&
     requires(const T& op, Operands<Type> types, Operands<Tensor> x,
-             const Tensor& y) {
+             const Tensor& y, stablehlo::Writer& out,
+             const stablehlo::Call& call) {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::arity } -> std::convertible_to<int>;
   T::fields();
   { op.infer(types) } -> std::convertible_to<Type>;
   requires Elementwise<T> || ViewValue<T> || TensorValue<T>;
   { op.derivative(x, y, y) } -> std::same_as<Cotangents<Tensor>>;
+  { op.lower(out, call) } -> std::same_as<stablehlo::Value>;
   requires(std::tuple_size_v<decltype(T::rows())> > 0);  // no row, no operation
 };
 

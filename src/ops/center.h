@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ops/mean.h"
 #include "ops/operation.h"
 #include "ops/reduced_sum.h"
 #include "tensor/visit.h"
@@ -61,6 +62,12 @@ struct Center {
   Cotangents<V> derivative(Operands<V>, const V&, const V& dy) const {
     if (axes.empty()) return {dy - dy};  // center(dy) would take all axes
     return {center(dy, axes)};
+  }
+
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.subtract(x[0], out.broadcast_back(lowered_mean(out, x[0], axes),
+                                                 x[0].type.shape, axes));
   }
 
   // clang-format off

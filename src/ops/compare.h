@@ -57,6 +57,12 @@ struct Compare {
     return Cotangents<V>(x.size());
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    constexpr std::string_view codes[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
+    return out.compare(codes[static_cast<std::size_t>(direction)], x[0], x[1]);
+  }
+
   // clang-format off
   static auto rows() {
     // By direction: 1 ? 2, 2 ? 2, 3 ? 2, -0 ? 0, NaN ? NaN.

@@ -78,6 +78,11 @@ struct Concat {
     return result;
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.concatenate(x, axis);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Concat>>({

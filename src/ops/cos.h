@@ -29,6 +29,11 @@ struct Cos {
     return {-masked_product(dy, sin(x[0]))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("cosine", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Cos>>({

@@ -36,6 +36,11 @@ struct Div {
     return {masked_product(dy, 1.0 / x[1]), -masked_product(dy, y / x[1])};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("divide", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Div>>({

@@ -30,6 +30,11 @@ struct Exp {
     return {masked_product(dy, y)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("exponential", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Exp>>({

@@ -66,6 +66,11 @@ struct Gather {
     return {scatter_add(zeros, x[1], dy, {axis, batch}), std::nullopt};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.gather(x[0], x[1], {axis, batch}, x.result);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Gather>>({

@@ -52,6 +52,11 @@ struct Iota {
     return {};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.iota(x.result, axis);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Iota>>({

@@ -30,6 +30,11 @@ struct IsFinite {
     return Cotangents<V>(x.size());
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.is_finite(x[0]);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<IsFinite>>({

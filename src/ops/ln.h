@@ -30,6 +30,11 @@ struct Ln {
     return {masked_product(dy, 1.0 / x[0])};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("log", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Ln>>({

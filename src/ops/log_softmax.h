@@ -63,6 +63,19 @@ struct LogSoftmax {
     return {select(dead, 0.0, dy - softmax(x[0], axis) * total)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    const LoweredRow row(out, x[0], axis);
+    const stablehlo::Value log = out.elementwise("log", {row.sum});
+    const stablehlo::Value y =
+        out.subtract(row.shifted, row.broadcast(out, log));
+    const stablehlo::Value dead =
+        out.compare("EQ", row.sum, out.full_like(row.sum, 0));
+    return out.select(
+        row.broadcast(out, dead),
+        out.full_like(y, -std::numeric_limits<double>::infinity()), y);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<LogSoftmax>>({

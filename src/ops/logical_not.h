@@ -27,6 +27,11 @@ struct LogicalNot {
     return Cotangents<V>(x.size());
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("not", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<LogicalNot>>({

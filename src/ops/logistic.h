@@ -29,6 +29,11 @@ struct Logistic {
     return {dy * (y * (1.0 - y))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("logistic", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Logistic>>({

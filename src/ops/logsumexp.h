@@ -56,6 +56,13 @@ struct LogSumExp {
             broadcast(dy, shape, other_axes({axis}, shape.rank()))};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    // The logarithm of an empty sum is -inf, as it should be.
+    const LoweredRow row(out, x[0], axis);
+    return out.add(row.maximum, out.elementwise("log", {row.sum}));
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<LogSumExp>>({

@@ -32,6 +32,14 @@ struct MaskedProduct {
     return {masked_product(dy, x[1]), masked_product(dy, x[0])};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    const stablehlo::Value zero = out.full_like(x[0], 0);
+    const stablehlo::Value masked = out.elementwise(
+        "or", {out.compare("EQ", x[0], zero), out.compare("EQ", x[1], zero)});
+    return out.select(masked, zero, out.multiply(x[0], x[1]));
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<MaskedProduct>>({

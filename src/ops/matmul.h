@@ -95,6 +95,13 @@ struct Matmul {
                             reshape(dy, Shape{rows, right[-1]}))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    const int rank = x[0].type.shape.rank();
+    const int batch = x[1].type.shape.rank() == rank ? rank - 2 : 0;
+    return out.dot_general(x[0], x[1], batch, rank - 1, batch);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Matmul>>({

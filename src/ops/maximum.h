@@ -39,6 +39,11 @@ struct Maximum {
             select(greater(x[1], x[0]), dy, tied)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("maximum", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Maximum>>({

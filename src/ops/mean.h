@@ -8,6 +8,14 @@
 
 namespace topos::ops {
 
+/// A mean in StableHLO: the sum divided by the count.
+inline stablehlo::Value lowered_mean(stablehlo::Writer& out,
+                                     const stablehlo::Value& x,
+                                     const Axes& axes) {
+  const stablehlo::Value sum = out.reduce(stablehlo::Reduction::add, x, axes);
+  return out.divide(sum, out.full_like(sum, reduced_count(x.type.shape, axes)));
+}
+
 /// The mean over axes, which it drops.
 ///
 ///   value       the f64 sum divided by the count, rounded once; NaN of nothing
@@ -53,6 +61,11 @@ struct Mean {
     const Shape shape = x[0].type().shape;
     const std::int64_t n = reduced_count(shape, axes);
     return {broadcast(dy / n, shape, other_axes(axes, shape.rank()))};
+  }
+
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return lowered_mean(out, x[0], axes);
   }
 
   // clang-format off

@@ -39,6 +39,11 @@ struct Minimum {
             select(less(x[1], x[0]), dy, tied)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("minimum", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Minimum>>({

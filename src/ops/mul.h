@@ -31,6 +31,11 @@ struct Mul {
     return {dy * x[1], dy * x[0]};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("multiply", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Mul>>({

@@ -56,6 +56,11 @@ struct Narrow {
     return {pad(dy, low.with(axis, start), high)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.slice(x[0], axis, start, count);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Narrow>>({

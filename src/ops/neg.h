@@ -32,6 +32,11 @@ struct Neg {
     return {-dy};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("negate", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Neg>>({

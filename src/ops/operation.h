@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "stablehlo/writer.h"
 #include "tensor/layout.h"
 #include "topos/error.h"
 #include "topos/functions.h"
@@ -36,6 +37,7 @@
 ///                over Layout and Tensor alike, which share these names
 ///     value      over whole tensors, into the result's storage
 ///   derivative   the operands' cotangents, over any type with arithmetic
+///   lower        itself as StableHLO
 ///   rows()       its test table
 ///
 /// and optionally `make(types, arguments...)`, which turns a caller's

@@ -88,6 +88,11 @@ struct Pad {
     return {inside};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.pad(x[0], value_outside, low, high);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Pad>>({

@@ -67,6 +67,11 @@ struct Permute {
     return {permute(dy, inverse)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.transpose(x[0], axes);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Permute>>({

@@ -41,6 +41,11 @@ struct Pow {
             masked_product(dy, masked_product(y, log))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("power", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Pow>>({

@@ -44,6 +44,11 @@ struct ReduceMax {
     return {share_among_ties(x[0], y, dy, axes)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.reduce(stablehlo::Reduction::maximum, x[0], axes);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<ReduceMax>>({

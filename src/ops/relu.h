@@ -27,6 +27,11 @@ struct Relu {
     return {select(greater(x[0], 0.0), dy, 0.0)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("maximum", {x[0], out.full_like(x[0], 0)});
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Relu>>({

@@ -38,6 +38,11 @@ struct Reshape {
     return {reshape(dy, x[0].type().shape)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.reshape(x[0], x.result.shape);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Reshape>>({

@@ -40,6 +40,11 @@ struct Reverse {
     return {reverse(dy, axes)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.reverse(x[0], axes);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Reverse>>({

@@ -31,6 +31,33 @@ ShiftedSum<T> shifted_sum(const T* x, const Layout& row) {
   return {maximum, static_cast<T>(sum.total())};
 }
 
+/// The same in StableHLO, for all rows along an axis.
+struct LoweredRow {
+  stablehlo::Value maximum;  // without the axis, as is the sum
+  stablehlo::Value shifted;
+  stablehlo::Value exponential;
+  stablehlo::Value sum;
+  Shape shape;
+  Axes axis;
+
+  LoweredRow(stablehlo::Writer& out, const stablehlo::Value& x, int along)
+      : shape(x.type.shape), axis(along) {
+    const stablehlo::Value m =
+        out.reduce(stablehlo::Reduction::maximum, x, axis);
+    const stablehlo::Value dead = out.compare(
+        "EQ", m, out.full_like(m, -std::numeric_limits<double>::infinity()));
+    maximum = out.select(dead, out.full_like(m, 0), m);
+    shifted = out.subtract(x, broadcast(out, maximum));
+    exponential = out.elementwise("exponential", {shifted});
+    sum = out.reduce(stablehlo::Reduction::add, exponential, axis);
+  }
+
+  stablehlo::Value broadcast(stablehlo::Writer& out,
+                             const stablehlo::Value& reduced) const {
+    return out.broadcast_back(reduced, shape, axis);
+  }
+};
+
 /// Calls `f(x, y, row, out_row)` for each row of x along `axis`: pointers to
 /// its elements and to those of y, and their layouts.
 template <class T, class F>

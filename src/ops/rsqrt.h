@@ -32,6 +32,11 @@ struct Rsqrt {
     return {masked_product(dy, -0.5 * masked_product(y, masked_product(y, y)))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("rsqrt", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Rsqrt>>({

@@ -91,6 +91,11 @@ struct ScatterAdd {
     return {dy, std::nullopt, gather(dy, x[1], {axis, batch})};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.scatter_add(x[0], x[1], x[2], {axis, batch});
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<ScatterAdd>>({

@@ -35,6 +35,11 @@ struct Select {
     return {std::nullopt, select(x[0], dy, 0.0), select(x[0], 0.0, dy)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.select(x[0], x[1], x[2]);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Select>>({

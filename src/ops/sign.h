@@ -29,6 +29,11 @@ struct Sign {
     return Cotangents<V>(x.size());
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("sign", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Sign>>({

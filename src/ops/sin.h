@@ -29,6 +29,11 @@ struct Sin {
     return {masked_product(dy, cos(x[0]))};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("sine", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Sin>>({

@@ -58,6 +58,16 @@ struct Softmax {
     return {y * (dy - total)};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    const LoweredRow row(out, x[0], axis);
+    const stablehlo::Value one = out.full_like(row.sum, 1);
+    const stablehlo::Value zero = out.full_like(row.sum, 0);
+    const stablehlo::Value r = out.select(out.compare("EQ", row.sum, zero),
+                                          zero, out.divide(one, row.sum));
+    return out.multiply(row.exponential, row.broadcast(out, r));
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Softmax>>({

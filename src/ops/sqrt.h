@@ -29,6 +29,11 @@ struct Sqrt {
     return {masked_product(dy, 0.5 / y)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("sqrt", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Sqrt>>({

@@ -31,6 +31,11 @@ struct Sub {
     return {dy, -dy};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("subtract", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Sub>>({

@@ -61,6 +61,11 @@ struct Sum {
     return {broadcast(dy, shape, other_axes(axes, shape.rank()))};
   }
 
+  stablehlo::Value lower(stablehlo::Writer& out,
+                         const stablehlo::Call& x) const {
+    return out.reduce(stablehlo::Reduction::add, x[0], axes);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Sum>>({

@@ -31,6 +31,11 @@ struct Tanh {
     return {dy * (1.0 - y * y)};
   }
 
+  static stablehlo::Value lower(stablehlo::Writer& out,
+                                const stablehlo::Call& x) {
+    return out.elementwise("tanh", x);
+  }
+
   // clang-format off
   static auto rows() {
     return std::to_array<Row<Tanh>>({

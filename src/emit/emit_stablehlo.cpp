@@ -1,0 +1,319 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <unordered_map>
+
+#include "engine/lowered_plan.h"
+#include "ops/call.h"
+#include "stablehlo/writer.h"
+#include "topos/emit.h"
+#include "topos/error.h"
+
+namespace topos {
+
+namespace {
+
+using engines::Program;
+using graph::Kind;
+using stablehlo::text_of;
+using stablehlo::Writer;
+
+/// In the text, a constant costs two characters a byte and more, and a
+/// compiler folds it; as an argument it crosses once.
+constexpr std::size_t most_constant_bytes = 4096;
+
+/// The program as functions of one module.
+class Emission {
+ public:
+  Emission(const Program& program, EmitOptions options)
+      : program_(program),
+        list_(program.list),
+        options_(options),
+        values_(program.size()),
+        inner_values_(options.composites ? program.size() : 0) {
+    for (std::size_t i = 0; i < program_.carries.size(); ++i) {
+      carry_of_[program_.carries[i].input] = i;
+    }
+  }
+
+  StablehloModule module() {
+    declare_arguments();
+    if (options_.composites) find_outermost_labels();
+    write_nodes();
+    for (std::size_t i = 0; i < program_.results.size(); ++i) {
+      declare_result(program_.results[i], program_.results[i], false);
+    }
+    for (const Program::Carry& carry : program_.carries) {
+      declare_result(carry.next, carry.input, true);
+    }
+    result_.operation_count = main_.operation_count() + inner_operations_;
+    result_.text = text();
+    return std::move(result_);
+  }
+
+ private:
+  // ---- Arguments and results ----------------------------------------------
+
+  void declare_arguments() {
+    for (const Kind kind : {Kind::parameter, Kind::input}) {
+      for (std::uint32_t i = 0; i < list_.size(); ++i) {
+        if (list_.nodes[i].kind == kind) declare_leaf(i);
+      }
+    }
+    for (std::uint32_t i = 0; i < list_.size(); ++i) {
+      if (list_.nodes[i].kind == Kind::constant && !fits_text(i)) {
+        EmittedArgument argument;
+        argument.kind = EmittedArgument::Kind::constant;
+        argument.name = fmt::format("constant.{}", i);
+        argument.type = list_.nodes[i].type;
+        argument.payload = list_.payloads.at(i);
+        declare(i, std::move(argument));
+      }
+    }
+  }
+
+  void declare_leaf(std::uint32_t node) {
+    EmittedArgument argument;
+    argument.kind = list_.nodes[node].kind == Kind::parameter
+                        ? EmittedArgument::Kind::parameter
+                        : EmittedArgument::Kind::input;
+    argument.symbol = {list_.tape, program_.origin[node]};
+    argument.name = list_.name_of(node);
+    argument.type = list_.nodes[node].type;
+    if (const auto carry = carry_of_.find(node); carry != carry_of_.end()) {
+      argument.donated_to = program_.results.size() + carry->second;
+    }
+    const Shape& shape = argument.type.shape;
+    argument.is_split = options_.partitions > 1 && !argument.donated_to &&
+                        argument.kind == EmittedArgument::Kind::input &&
+                        shape.rank() > 0 && shape[0] > 0 &&
+                        shape[0] % options_.partitions == 0;
+    declare(node, std::move(argument));
+  }
+
+  void declare(std::uint32_t node, EmittedArgument argument) {
+    values_[node] = main_.argument(argument.name, argument.type);
+    result_.arguments.push_back(std::move(argument));
+    argument_nodes_.push_back(node);
+  }
+
+  void declare_result(std::uint32_t value, std::uint32_t named, bool is_carry) {
+    EmittedResult result;
+    result.symbol = {list_.tape, program_.origin[named]};
+    result.name = list_.name_of(named);
+    if (result.name.empty()) {
+      result.name = fmt::format("%{}", program_.origin[named]);
+    }
+    result.type = list_.nodes[value].type;
+    result.is_carry = is_carry;
+    result_.results.push_back(std::move(result));
+    result_values_.push_back(values_[value]);
+  }
+
+  bool fits_text(std::uint32_t node) const {
+    return stablehlo::is_patterned(list_.payloads.at(node)) ||
+           list_.nodes[node].type.size_bytes() <= most_constant_bytes;
+  }
+
+  // ---- Nodes --------------------------------------------------------------
+
+  void write(std::uint32_t node, Writer& out,
+             std::vector<stablehlo::Value>& values) const {
+    const graph::Node& what = list_.nodes[node];
+    if (what.kind == Kind::constant && fits_text(node)) {
+      values[node] = out.constant(list_.payloads.at(node));
+    }
+    if (what.kind != Kind::operation) return;
+    std::vector<stablehlo::Value> operands;
+    for (std::uint32_t operand : list_.operands(node)) {
+      operands.push_back(values[operand]);
+    }
+    values[node] = std::visit(
+        [&](const auto& op) {
+          return op.lower(out, {operands, what.type});
+        },
+        what.op);
+  }
+
+  void write_nodes() {
+    const std::vector<bool> wanted = wanted_nodes();
+    for (std::uint32_t i = 0; i < list_.size(); ++i) {
+      if (const auto label = label_of_.find(i); label != label_of_.end()) {
+        write_composite(list_.labels[label->second]);
+      } else if (wanted[i]) {
+        write(i, main_, values_);
+      }
+    }
+  }
+
+  /// The nodes that @main has to compute: all, but for those that only a
+  /// composite needs.
+  std::vector<bool> wanted_nodes() const {
+    if (label_of_.empty()) return std::vector<bool>(list_.size(), true);
+    std::vector<bool> wanted(list_.size());
+    for (std::uint32_t node : program_.results) wanted[node] = true;
+    for (const Program::Carry& carry : program_.carries) {
+      wanted[carry.next] = true;
+    }
+    for (std::uint32_t i = list_.size(); i-- > 0;) {
+      if (!wanted[i]) continue;
+      const auto label = label_of_.find(i);
+      const auto needed = label == label_of_.end()
+                              ? list_.operands(i)
+                              : std::span<const std::uint32_t>(
+                                    list_.labels[label->second].operands);
+      for (std::uint32_t operand : needed) wanted[operand] = true;
+    }
+    return wanted;
+  }
+
+  // ---- Labelled formulas --------------------------------------------------
+
+  /// A label within another one is part of that one's formula.
+  void find_outermost_labels() {
+    std::uint32_t covered = list_.size();
+    for (std::size_t i = list_.labels.size(); i-- > 0;) {
+      const graph::Label& label = list_.labels[i];
+      if (label.end <= covered) {
+        label_of_[label.result] = i;
+        covered = label.begin;
+      }
+    }
+  }
+
+  void write_composite(const graph::Label& label) {
+    Writer inner;
+    std::vector<stablehlo::Value>& values = inner_values_;
+    std::string parameters;
+    std::vector<stablehlo::Value> operands;
+    for (std::size_t i = 0; i < label.operands.size(); ++i) {
+      const std::uint32_t operand = label.operands[i];
+      const stablehlo::Value parameter =
+          inner.argument(fmt::format("x{}", i), list_.nodes[operand].type);
+      values[operand] = parameter;
+      operands.push_back(values_[operand]);
+      parameters +=
+          fmt::format("{}{}: {}", i == 0 ? "" : ", ", inner.name_of(parameter),
+                      text_of(parameter.type));
+    }
+    for (std::uint32_t i = label.begin; i < label.end; ++i) {
+      write(i, inner, values);
+    }
+    const std::string type = text_of(list_.nodes[label.result].type);
+    const std::string function = fmt::format("{}_{}", label.name, label.result);
+    functions_ += fmt::format(
+        "\n  func.func private @{}({}) -> {} {{\n{}    return {} : {}\n  }}\n",
+        function, parameters, type, inner.body(),
+        inner.name_of(values[label.result]), type);
+    inner_operations_ += inner.operation_count();
+    std::string attributes;
+    if (!label.fields.empty()) {
+      attributes = fmt::format("composite_attributes = {{fields = \"{}\"}}, ",
+                               label.fields.substr(1));
+    }
+    values_[label.result] =
+        main_.composite("topos." + label.name, attributes, function, operands,
+                        list_.nodes[label.result].type);
+  }
+
+  // ---- Text ---------------------------------------------------------------
+
+  /// `{tf.aliasing_output = 1 : i32, ...}`; empty if there is nothing to say.
+  static std::string in_braces(const std::vector<std::string>& attributes) {
+    if (attributes.empty()) return "";
+    return fmt::format(" {{{}}}", fmt::join(attributes, ", "));
+  }
+
+  std::string sharding(bool is_split, int rank) const {
+    std::string devices = "{replicated}";
+    if (is_split) {
+      devices = fmt::format("{{devices=[{}", options_.partitions);
+      for (int axis = 1; axis < rank; ++axis) devices += ",1";
+      devices += fmt::format("]<=[{}]}}", options_.partitions);
+    }
+    return fmt::format("mhlo.sharding = \"{}\"", devices);
+  }
+
+  std::string text() const {
+    std::string arguments;
+    for (std::size_t i = 0; i < result_.arguments.size(); ++i) {
+      const EmittedArgument& argument = result_.arguments[i];
+      std::vector<std::string> attributes;
+      if (options_.partitions > 1) {
+        attributes.push_back(
+            sharding(argument.is_split, argument.type.shape.rank()));
+      }
+      if (argument.donated_to) {
+        attributes.push_back(
+            fmt::format("tf.aliasing_output = {} : i32", *argument.donated_to));
+      }
+      arguments += fmt::format("{}      {}: {}{}", i == 0 ? "" : ",\n",
+                               main_.name_of(values_[argument_nodes_[i]]),
+                               text_of(argument.type), in_braces(attributes));
+    }
+    std::string types;
+    std::string results;
+    std::string names;
+    for (std::size_t i = 0; i < result_.results.size(); ++i) {
+      const EmittedResult& result = result_.results[i];
+      std::vector<std::string> attributes = {
+          fmt::format("jax.result_info = \"{}\"", result.name)};
+      if (options_.partitions > 1) attributes.push_back(sharding(false, 0));
+      const char* comma = i == 0 ? "" : ", ";
+      const std::string type = text_of(result.type);
+      results += fmt::format("{}      {}{}", i == 0 ? "" : ",\n", type,
+                             in_braces(attributes));
+      names += comma + main_.name_of(result_values_[i]);
+      types += comma + type;
+    }
+    const std::string partitions =
+        options_.partitions == 1
+            ? ""
+            : fmt::format(" attributes {{mhlo.num_partitions = {} : i32}}",
+                          options_.partitions);
+    return fmt::format(
+        "module @topos{} {{\n"
+        "  func.func public @main(\n{}) -> (\n{}) {{\n"
+        "{}"
+        "    return {} : {}\n"
+        "  }}\n"
+        "{}"
+        "}}\n",
+        partitions, arguments, results, main_.body(), names, types, functions_);
+  }
+
+  const Program& program_;
+  const graph::Graph& list_;
+  EmitOptions options_;
+  Writer main_;
+  std::vector<stablehlo::Value> values_;        // of nodes, in @main
+  std::vector<stablehlo::Value> inner_values_;  // in the current composite
+  std::unordered_map<std::uint32_t, std::size_t> carry_of_;  // by leaf
+  std::vector<std::uint32_t> argument_nodes_;
+  std::vector<stablehlo::Value> result_values_;
+  std::unordered_map<std::uint32_t, std::size_t> label_of_;  // by result
+  std::string functions_;
+  std::size_t inner_operations_ = 0;
+  StablehloModule result_;
+};
+
+}  // namespace
+
+StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
+                               Site site) {
+  if (options.partitions < 1) {
+    throw UsageError(fmt::format("{}emit_stablehlo: {} partitions are too few",
+                                 ops::where(site), options.partitions));
+  }
+  const engines::LoweredPlan& lowered = *plan.lowered();
+  return Emission(options.composites ? lowered.recorded : lowered.simplified,
+                  options)
+      .module();
+}
+
+std::ostream& operator<<(std::ostream& out, const StablehloModule& module) {
+  return out << module.text;
+}
+
+}  // namespace topos

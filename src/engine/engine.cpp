@@ -95,8 +95,7 @@ std::string_view Engine::name() const { return implementation_->name(); }
 Placement Engine::place(const Network& network, const Parameters& parameters,
                         Site site) const {
   return at_line(site, "place", [&] {
-    return Placement(std::make_shared<engines::PlacementState>(
-        *implementation_, network, parameters));
+    return Placement(implementation_->place(network, parameters));
   });
 }
 

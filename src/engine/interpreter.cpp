@@ -55,9 +55,9 @@ std::vector<Tensor> interpret(const Program& program, F&& leaf) {
   return values;
 }
 
-class InterpreterSession final : public SessionState {
+class InterpreterSession final : public HostSessionState {
  public:
-  using SessionState::SessionState;
+  using HostSessionState::HostSessionState;
 
  private:
   struct Plain final : Bound {
@@ -89,7 +89,7 @@ class InterpreterSession final : public SessionState {
       const Tensor next = plain.values[carry.next].contiguous();
       const std::size_t bytes = next.type().size_bytes();
       if (bytes > 0) {
-        std::memcpy(slot(program.origin[carry.input])->data, next.data(),
+        std::memcpy(state_data(program.origin[carry.input]), next.data(),
                     bytes);
       }
     }

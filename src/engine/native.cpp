@@ -52,11 +52,11 @@ class Arena {
   std::size_t bytes_ = 0;
 };
 
-class NativeSession final : public SessionState {
+class NativeSession final : public HostSessionState {
  public:
   NativeSession(std::shared_ptr<const PlacementState> placement,
                 SessionOptions options)
-      : SessionState(std::move(placement), options) {
+      : HostSessionState(std::move(placement), options) {
     threads_ = options.threads > 0 ? options.threads
                                    : kernels::ThreadPool::instance().size();
   }
@@ -77,7 +77,7 @@ class NativeSession final : public SessionState {
     std::vector<Tensor> constants;
     std::vector<std::byte*> carried;  // by carry
     const std::byte* arena = nullptr;
-    std::size_t slots = SIZE_MAX;
+    std::size_t owned = SIZE_MAX;
   };
 
   std::unique_ptr<Bound> bind(
@@ -110,11 +110,11 @@ class NativeSession final : public SessionState {
     for (const Program::Carry& carry : program.carries) {
       own(program.origin[carry.input]);
     }
-    if (bound.arena == arena_.data() && bound.slots == slot_count()) return;
+    if (bound.arena == arena_.data() && bound.owned == owned_count()) return;
     bound.arena = arena_.data();
-    bound.slots = slot_count();
+    bound.owned = owned_count();
     for (std::uint32_t i = 0; i < program.carries.size(); ++i) {
-      bound.carried[i] = own(program.origin[program.carries[i].input]).data;
+      bound.carried[i] = state_data(program.origin[program.carries[i].input]);
     }
     for (std::uint32_t i = 0; i < program.size(); ++i) {
       const NativeProgram::Place& place = bound.native.places()[i];

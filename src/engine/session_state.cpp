@@ -65,6 +65,11 @@ PlacementState::PlacementState(const EngineImplementation& engine,
   }
 }
 
+std::shared_ptr<const PlacementState> EngineImplementation::place(
+    const Network& network, const Parameters& parameters) const {
+  return std::make_shared<PlacementState>(*this, network, parameters);
+}
+
 class SessionState::Turn {
  public:
   explicit Turn(SessionState& session) : session_(session) {
@@ -82,36 +87,16 @@ class SessionState::Turn {
   SessionState& session_;
 };
 
-SessionState::Slot* SessionState::slot(std::uint32_t node) {
-  const auto found = slots_.find(node);
-  return found == slots_.end() ? nullptr : &found->second;
+void SessionState::own(std::uint32_t node) {
+  if (owns(node)) return;
+  fill(node);
+  owned_.insert(node);
 }
 
-namespace {
-void fill(const PlacementState::Leaf& leaf, std::byte* data) {
-  const std::size_t bytes = leaf.type.size_bytes();
-  if (bytes == 0) return;
-  if (leaf.kind == Kind::parameter) {
-    std::memcpy(data, leaf.payload.data(), bytes);
-  } else {
-    std::memset(data, 0, bytes);
-  }
-}
-}  // namespace
-
-SessionState::Slot& SessionState::own(std::uint32_t node) {
-  if (Slot* existing = slot(node)) return *existing;
+void SessionState::fill(std::uint32_t node) {
   const PlacementState::Leaf& leaf = placement_->leaves().at(node);
-  std::byte* data = nullptr;
-  Tensor storage = Tensor::uninitialized(leaf.type, data);
-  fill(leaf, data);
-  return slots_.emplace(node, Slot{leaf.type, std::move(storage), data})
-      .first->second;
-}
-
-const std::byte* SessionState::parameter(std::uint32_t node) {
-  if (const Slot* own = slot(node)) return own->data;
-  return placement_->leaves().at(node).payload.data();
+  store(node, leaf.type,
+        leaf.kind == Kind::parameter ? leaf.payload.data() : nullptr);
 }
 
 const PlacementState::Leaf& SessionState::leaf(Symbol symbol) const {
@@ -160,12 +145,12 @@ SessionState::Bound& SessionState::bound(const Plan& plan) {
 
 void SessionState::find_carried(Bound& bound) {
   for (FeedTable::Input& input : bound.feeds.inputs()) {
-    if (const Slot* carried = slot(input.symbol)) {
+    if (owns(input.symbol)) {
       input.carried = true;
-      input.data = carried->data;
+      input.data = address(input.symbol);
     }
   }
-  bound.seen_slots = slots_.size();
+  bound.seen_owned = owned_.size();
 }
 
 std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
@@ -174,12 +159,13 @@ std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
   const math::FloatEnvironment environment;
   Bound& current = bound(plan);
   // Feeds are checked before the plan's carries make state of their own.
-  const bool is_new = current.seen_slots != slots_.size() || slots_.empty();
+  const bool is_new = current.seen_owned != owned_.size() || owned_.empty();
   if (is_new) find_carried(current);
   current.feeds.bind(feeds);
   for (FeedTable::Input& input : current.feeds.inputs()) {
     if (input.carried && input.data == nullptr) {
-      input.data = own(input.symbol).data;
+      own(input.symbol);
+      input.data = address(input.symbol);
     }
   }
   ++steps_;
@@ -201,10 +187,13 @@ Tensor SessionState::state(Symbol symbol) {
   const PlacementState::Leaf& which = leaf(symbol);
   std::byte* data = nullptr;
   Tensor copy = Tensor::uninitialized(which.type, data);
-  if (const Slot* own = slot(symbol.node)) {
-    std::memcpy(data, own->data, which.type.size_bytes());
-  } else {
-    fill(which, data);
+  const std::size_t bytes = which.type.size_bytes();
+  if (owns(symbol.node)) {
+    load(symbol.node, which.type, data);
+  } else if (which.kind == Kind::parameter && bytes > 0) {
+    std::memcpy(data, which.payload.data(), bytes);
+  } else if (bytes > 0) {
+    std::memset(data, 0, bytes);
   }
   return copy;
 }
@@ -221,17 +210,14 @@ void SessionState::set(Symbol symbol, const Tensor& value) {
   // What a failed step left is not defined: it is not kept beside the new
   // value.
   if (failed_) fill_all();
-  Slot& to = own(symbol.node);
-  gather_elements(value.data(), {value.shape(), value.strides(), 0},
-                  size_bytes(value.dtype()), to.data);
+  store(symbol.node, which.type, value.contiguous().data());
+  owned_.insert(symbol.node);
   ++steps_;
   failed_ = false;
 }
 
 void SessionState::fill_all() {
-  for (auto& [node, slot] : slots_) {
-    fill(placement_->leaves().at(node), slot.data);
-  }
+  for (std::uint32_t node : owned_) fill(node);
 }
 
 void SessionState::reset() {
@@ -245,9 +231,13 @@ std::shared_ptr<SessionState> SessionState::fork() {
   const Turn turn(*this);
   expect_usable();
   auto other = placement_->engine().open(placement_, options_);
-  for (const auto& [node, slot] : slots_) {
-    Slot& copy = other->own(node);
-    std::memcpy(copy.data, slot.data, slot.type.size_bytes());
+  for (std::uint32_t node : owned_) {
+    const Type& type = placement_->leaves().at(node).type;
+    std::byte* data = nullptr;
+    const Tensor copy = Tensor::uninitialized(type, data);
+    load(node, type, data);
+    other->store(node, type, copy.data());
+    other->owned_.insert(node);
   }
   return other;
 }
@@ -333,6 +323,40 @@ void SessionState::read(Symbol symbol, DType dtype, void* to, std::size_t count,
   }
   gather_elements(from.base, from.layout, size_bytes(dtype),
                   static_cast<std::byte*>(to));
+}
+
+// ---- In this process's memory ---------------------------------------------
+
+std::byte* HostSessionState::state_data(std::uint32_t node) {
+  const auto found = slots_.find(node);
+  return found == slots_.end() ? nullptr : found->second.data;
+}
+
+const std::byte* HostSessionState::parameter(std::uint32_t node) {
+  if (const std::byte* own = state_data(node)) return own;
+  return placement().leaves().at(node).payload.data();
+}
+
+void HostSessionState::store(std::uint32_t node, const Type& type,
+                             const std::byte* elements) {
+  std::byte* data = state_data(node);
+  if (data == nullptr) {
+    Tensor storage = Tensor::uninitialized(type, data);
+    slots_.emplace(node, Slot{std::move(storage), data});
+  }
+  const std::size_t bytes = type.size_bytes();
+  if (bytes == 0) return;
+  if (elements != nullptr) {
+    std::memcpy(data, elements, bytes);
+  } else {
+    std::memset(data, 0, bytes);
+  }
+}
+
+void HostSessionState::load(std::uint32_t node, const Type& type,
+                            std::byte* elements) {
+  const std::size_t bytes = type.size_bytes();
+  if (bytes > 0) std::memcpy(elements, state_data(node), bytes);
 }
 
 }  // namespace topos::engines

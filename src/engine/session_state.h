@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/feeds.h"
@@ -21,6 +22,9 @@ class EngineImplementation {
  public:
   virtual ~EngineImplementation() = default;
   virtual std::string_view name() const = 0;
+  /// \throws UsageError and others  as PlacementState's constructor
+  virtual std::shared_ptr<const PlacementState> place(
+      const Network& network, const Parameters& parameters) const;
   virtual std::shared_ptr<SessionState> open(
       std::shared_ptr<const PlacementState> placement,
       SessionOptions options) const = 0;
@@ -41,6 +45,9 @@ class PlacementState {
   ///                     payload
   PlacementState(const EngineImplementation& engine, const Network& network,
                  const Parameters& parameters);
+  virtual ~PlacementState() = default;
+  PlacementState(const PlacementState&) = delete;
+  PlacementState& operator=(const PlacementState&) = delete;
 
   const EngineImplementation& engine() const noexcept { return *engine_; }
   std::uint32_t tape() const noexcept { return tape_; }
@@ -55,8 +62,9 @@ class PlacementState {
   std::map<std::uint32_t, Leaf> leaves_;
 };
 
-/// What every engine's session has in common: the carried state, who may touch
-/// it, and what a step has to check before anything runs.
+/// What every engine's session has in common: which leaves have a state of
+/// their own, who may touch it, and what a step has to check before anything
+/// runs. Where the state lies is the engine's.
 class SessionState : public std::enable_shared_from_this<SessionState> {
  public:
   SessionState(std::shared_ptr<const PlacementState> placement,
@@ -85,13 +93,6 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
             std::uint64_t step);
 
  protected:
-  /// A carried value: storage of its own that stays where it is.
-  struct Slot {
-    Type type;
-    Tensor storage;
-    std::byte* data;
-  };
-
   /// One plan bound to this session.
   class Bound {
    public:
@@ -101,8 +102,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
     std::shared_ptr<const LoweredPlan> plan;
     FeedTable feeds;
-    /// Slots that existed when feeds last looked.
-    std::size_t seen_slots = 0;
+    /// Leaves that had a state when feeds last looked.
+    std::size_t seen_owned = 0;
   };
 
   /// Where the elements of a result lie after a step.
@@ -120,24 +121,30 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   virtual std::string describe(Bound& bound) = 0;
   virtual Session::Report report(Bound& bound) = 0;
 
+  /// Makes or overwrites the state of a leaf; without elements, with zeros.
+  virtual void store(std::uint32_t node, const Type& type,
+                     const std::byte* elements) = 0;
+  virtual void load(std::uint32_t node, const Type& type,
+                    std::byte* elements) = 0;
+  /// Where a carried input is read from; null if not in this process's memory.
+  virtual const std::byte* address(std::uint32_t node) = 0;
+
   const PlacementState& placement() const noexcept { return *placement_; }
   const SessionOptions& options() const noexcept { return options_; }
-  /// The slot of a leaf, if it has one.
-  Slot* slot(std::uint32_t node);
-  /// The slot of a leaf, made if there is none: of a parameter with its
-  /// payload, of an input with zeros.
-  Slot& own(std::uint32_t node);
-  /// The elements of a parameter: the session's own or the placement's.
-  const std::byte* parameter(std::uint32_t node);
-  /// Changes whenever a slot is made: pointers to leaves have to be found
+  bool owns(std::uint32_t node) const { return owned_.count(node) != 0; }
+  /// Gives a leaf a state of its own if it has none: a parameter its payload,
+  /// an input zeros.
+  void own(std::uint32_t node);
+  /// Changes whenever a leaf gets a state: pointers to leaves have to be found
   /// again.
-  std::size_t slot_count() const noexcept { return slots_.size(); }
+  std::size_t owned_count() const noexcept { return owned_.size(); }
 
  private:
   /// Held by the one thread that uses the session.
   class Turn;
 
-  /// Every slot as it was when it was made.
+  /// The state of a leaf as it was when it was made.
+  void fill(std::uint32_t node);
   void fill_all();
   Bound& bound(const Plan& plan);
   void find_carried(Bound& bound);
@@ -147,12 +154,38 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
   std::shared_ptr<const PlacementState> placement_;
   SessionOptions options_;
-  std::unordered_map<std::uint32_t, Slot> slots_;
+  std::unordered_set<std::uint32_t> owned_;
   std::vector<std::unique_ptr<Bound>> bound_;
   Bound* last_ = nullptr;
   std::uint64_t steps_ = 0;
   bool failed_ = false;
   std::atomic_flag busy_;
+};
+
+/// A session whose state lies in this process's memory.
+class HostSessionState : public SessionState {
+ public:
+  using SessionState::SessionState;
+
+ protected:
+  /// The elements of a state, which stay where they are; null if there is none.
+  std::byte* state_data(std::uint32_t node);
+  /// The elements of a parameter: the session's own or the placement's.
+  const std::byte* parameter(std::uint32_t node);
+
+ private:
+  void store(std::uint32_t node, const Type& type,
+             const std::byte* elements) override;
+  void load(std::uint32_t node, const Type& type, std::byte* elements) override;
+  const std::byte* address(std::uint32_t node) override {
+    return state_data(node);
+  }
+
+  struct Slot {
+    Tensor storage;
+    std::byte* data;
+  };
+  std::unordered_map<std::uint32_t, Slot> slots_;
 };
 
 }  // namespace topos::engines

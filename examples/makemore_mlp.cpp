@@ -185,9 +185,10 @@ struct Job {
   RunState state;
   Figures figures;
 
+  /// An error is for who runs the program: it names no line of it.
   Session open(const Engine& engine) const {
     return engine.open(program.network, parameters,
-                       {.threads = options.threads});
+                       {.threads = options.threads}, Site());
   }
 };
 
@@ -233,6 +234,16 @@ void fill(Figures& figures, const MakemoreOptions& options,
   figures.groups = program.train.group_count();
 }
 
+/// \throws Refusal  an engine does not open, as with an unknown TOPOS_TARGET
+void check_engines(const Job& job) {
+  try {
+    job.open(engine(job.options.engine));
+    if (job.options.compare > 0) job.open(native::engine());
+  } catch (const UsageError& error) {
+    throw Refusal(error.message());
+  }
+}
+
 /// \throws Refusal, FileError  whatever would end the run later
 Job prepare(const MakemoreOptions& options) {
   std::vector<std::string> words = read_words(options.corpus);
@@ -271,13 +282,15 @@ Job prepare(const MakemoreOptions& options) {
                      : program.network.parameters();
   figures.parameter_count = parameters.element_count();
   fill(figures, options, program);
-  return {options,
-          std::move(words),
-          std::move(samples),
-          std::move(program),
-          std::move(parameters),
-          std::move(state),
-          std::move(figures)};
+  Job job = {options,
+             std::move(words),
+             std::move(samples),
+             std::move(program),
+             std::move(parameters),
+             std::move(state),
+             std::move(figures)};
+  check_engines(job);
+  return job;
 }
 
 /// Steps [first, last) on the native engine and on the interpreter, from the

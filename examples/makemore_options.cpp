@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 namespace examples {
@@ -55,13 +56,21 @@ void check_distinct(const MakemoreOptions& options) {
   }
 }
 
-/// CLI11 would take -1 and 2^64 for other numbers in silence.
-std::string is_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, seed);
-  if (error == std::errc() && stop == end) return {};
-  return text + " is not a whole number from 0 to 2^64 - 1";
+/// Accepts decimal numbers. CLI11 alone would take 010 for 8, 0x10 for 16, 1_0
+/// for 10, and -1 and 2^64 for some other seed, all in silence.
+auto whole_number(std::uint64_t least, std::uint64_t most) {
+  return [=](const std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    const bool octal = text.size() > 1 && text[0] == '0';
+    if (error == std::errc() && stop == end && !octal && number >= least &&
+        number <= most) {
+      return {};
+    }
+    return text + " is not a whole number from " + std::to_string(least) +
+           " to " + std::to_string(most) + " as a decimal";
+  };
 }
 
 /// As a shell reads it.
@@ -101,14 +110,14 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
                  "Steps to train in all, those before --resume included; the "
                  "rate is 0.1, and 0.01 from step 4000 on")
       ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--seed", options.seed,
                  "Seed of everything random; without it the recipe's own (8 "
                  "embedding, 7 layers, 9 shuffle, 10 samples), with it "
                  "the first four numbers of splitmix64 from SEED")
       ->type_name("SEED")
-      ->check(is_seed);
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   app.add_option("--engine", options.engine, "What runs the plans")
       ->type_name("NAME")
       ->check(CLI::IsMember(topos::engine_names()))
@@ -117,14 +126,14 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
                  "Threads to divide a step over, 0: as many as there are; any "
                  "number gives the same bits")
       ->type_name("N")
-      ->check(CLI::Range(0, 1024))
+      ->check(whole_number(0, 1024))
       ->capture_default_str();
   app.add_option("--compare", options.compare,
                  "Before the training, run that many steps on the native "
                  "engine and on the interpreter side by side and compare all "
                  "losses and parameters bit for bit; 0: none")
       ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000))
+      ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
   file("--corpus", options.corpus,
        "Words to learn from, one a line, letters a to z (default: "
@@ -135,7 +144,8 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
   file("--checkpoint", options.checkpoint,
        "Where to save parameters and progress, at the end and on Ctrl-C")
       ->capture_default_str();
-  app.add_flag("--resume", options.resume, "Continue from the checkpoint");
+  app.add_flag("--resume", options.resume, "Continue from the checkpoint")
+      ->disable_flag_override();  // no --resume=3
 
   try {
     app.parse(argc, argv);

@@ -188,7 +188,9 @@ Value is_finite(Operand x);
 Tensor is_finite(TensorOperand x);
 
 /// a where the boolean `condition` holds, else b; derivative: dy to the one
-/// taken, +0 to the other. A number takes the dtype of the other one.
+/// taken, +0 to the other. A number takes the dtype of the other one. A plan
+/// computes no `condition` that decides between a value and itself, and so
+/// meets no error in it.
 Value select(Operand condition, Operand a, Operand b);
 Tensor select(TensorOperand condition, TensorOperand a, TensorOperand b);
 

@@ -70,8 +70,9 @@ void write_safetensors(const std::filesystem::path& path,
                        std::span<const NamedTensor> tensors,
                        const Metadata& metadata = {});
 
-/// All bytes of a file (or of a pipe, until its end).
-/// \throws FileError  it cannot be read
+/// All bytes of a regular file.
+/// \throws FileError  it cannot be read, or is a folder, a pipe or a device,
+///                    which might never end
 std::string read_file(const std::filesystem::path& path);
 
 /// Replaces the content of a file, or creates it: a reader sees the old one or

@@ -19,6 +19,7 @@ namespace topos {
 using Strides = Inline<std::int64_t>;
 
 /// The strides of a row-major layout without gaps.
+/// \throws ShapeError  an extent is negative, or the element count overflows
 Strides row_major_strides(const Shape& shape);
 
 /// An immutable payload: dtype, shape and strides over shared storage. Views
@@ -61,6 +62,7 @@ class Tensor {
 
   /// A tensor over memory that somebody else owns and keeps alive and as it is
   /// for as long as the tensor and its views live.
+  /// \throws ShapeError  there is not one stride an axis
   static Tensor borrowed(const Type& type, const Strides& strides,
                          const std::byte* data);
 

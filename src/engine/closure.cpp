@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/program.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "topos/error.h"
 
 namespace topos::engines {
@@ -87,17 +87,6 @@ std::vector<std::uint32_t> copy_needed(const Graph& from,
   return moved;
 }
 
-/// Runs `body`; an error leaves with the entry's line before it.
-template <class F>
-auto at_line(Site site, std::string_view asked, F&& body) {
-  try {
-    return body();
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + std::string(asked) + ": ");
-    throw;
-  }
-}
-
 Program::Carry checked_carry(const Graph& graph, const Entry::Carry& carry) {
   const std::uint32_t input = graph::position(graph, carry.input);
   const std::uint32_t next = graph::position(graph, carry.next);
@@ -126,7 +115,7 @@ Program closure(const Graph& graph, const Entry& entry) {
   std::vector<Program::Carry> carries;
   std::vector<std::uint32_t> roots;
   for (const Entry::Result& asked : entry.results()) {
-    at_line(asked.site, "result", [&] {
+    ops::at_line(asked.site, "result", [&] {
       const std::uint32_t node = graph::position(graph, asked.value);
       if (std::find(results.begin(), results.end(), node) == results.end()) {
         results.push_back(node);
@@ -135,7 +124,7 @@ Program closure(const Graph& graph, const Entry& entry) {
     });
   }
   for (const Entry::Carry& asked : entry.carries()) {
-    at_line(asked.site, "carry", [&] {
+    ops::at_line(asked.site, "carry", [&] {
       const Program::Carry carry = checked_carry(graph, asked);
       for (const Program::Carry& other : carries) {
         if (other.input == carry.input) {

@@ -3,23 +3,14 @@
 #include "topos/engine.h"
 
 #include "engine/session_state.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "topos/error.h"
 
 namespace topos {
 
-namespace {
+using ops::at_line;
 
-/// Runs `body`; an error leaves with the caller's line and what was asked.
-template <class F>
-auto at_line(Site site, std::string_view asked, F&& body) {
-  try {
-    return body();
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + std::string(asked) + ": ");
-    throw;
-  }
-}
+namespace {
 
 engines::SessionState& open_state(
     const std::shared_ptr<engines::SessionState>& state) {

@@ -103,7 +103,7 @@ FeedTable::Input* FeedTable::find(std::uint32_t symbol) {
   return found != inputs_.end() && found->symbol == symbol ? &*found : nullptr;
 }
 
-void FeedTable::bind(Feeds feeds) {
+void FeedTable::bind(Feeds feeds, const Names& names) {
   const Graph& list = program_->list;
   for (Input& input : inputs_) {
     if (!input.carried) input.data = nullptr;
@@ -116,9 +116,11 @@ void FeedTable::bind(Feeds feeds) {
     }
     Input* input = find(feed.symbol.node);
     if (input == nullptr) {
+      const std::string_view name = names(feed.symbol.node);
       throw UsageError(fmt::format(
-          "a feed names %{}, which is no input that this plan reads",
-          feed.symbol.node));
+          "a feed names %{}{}, which is no input that this plan reads",
+          feed.symbol.node,
+          name.empty() ? "" : fmt::format(" (\"{}\")", name)));
     }
     if (input->carried) {
       throw UsageError(

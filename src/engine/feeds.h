@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "engine/program.h"
@@ -45,9 +47,12 @@ class FeedTable {
   std::vector<Input>& inputs() noexcept { return inputs_; }
   Input* find(std::uint32_t symbol);
 
+  /// The names of the network's leaves, for what the plan does not read.
+  using Names = std::function<std::string_view(std::uint32_t symbol)>;
+
   /// Points every input that is not carried to its elements.
   /// \throws UsageError, ShapeError, DTypeError, IndexError
-  void bind(Feeds feeds);
+  void bind(Feeds feeds, const Names& names);
 
  private:
   /// An index operand that views lead back to an input.

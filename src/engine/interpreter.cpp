@@ -7,7 +7,7 @@
 
 #include "engine/session_state.h"
 #include "math/float_environment.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "ops/evaluate.h"
 #include "topos/error.h"
 
@@ -146,13 +146,14 @@ Tensor Network::evaluate(Symbol value, std::initializer_list<Feed> feeds,
 }
 
 Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
-  try {
+  return ops::at_line(site, "evaluate", [&] {
     const graph::Graph& graph = graph::graph_of(*this);
     const std::uint32_t node = graph::position(graph, value);
     const engines::Program program = engines::closure(graph, node);
     engines::FeedTable table(program);
     const math::FloatEnvironment environment;
-    table.bind(feeds);
+    table.bind(feeds,
+               [&](std::uint32_t symbol) { return graph.name_of(symbol); });
     return engines::interpret(
                program,
                [&](std::uint32_t leaf) {
@@ -169,10 +170,7 @@ Tensor Network::evaluate(Symbol value, Feeds feeds, Site site) const {
                  return payload->second;
                })
         .at(program.results[0]);
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "evaluate: ");
-    throw;
-  }
+  });
 }
 
 }  // namespace topos

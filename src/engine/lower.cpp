@@ -4,14 +4,14 @@
 
 #include "engine/lowered_plan.h"
 #include "math/float_environment.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "ops/evaluate.h"
 #include "topos/error.h"
 
 namespace topos {
 
 Plan Network::lower(const Entry& entry, Site site) const {
-  try {
+  return ops::at_line(site, "lower", [&] {
     auto plan = std::make_shared<engines::LoweredPlan>();
     plan->entry = entry;
     const auto note = [&](const char* pass, const engines::Program& program) {
@@ -26,10 +26,7 @@ Plan Network::lower(const Entry& entry, Site site) const {
     plan->grouping = engines::group(plan->simplified);
     note("group", plan->simplified);
     return Plan(std::move(plan));
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "lower: ");
-    throw;
-  }
+  });
 }
 
 const Entry& Plan::entry() const noexcept { return lowered_->entry; }

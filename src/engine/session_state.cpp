@@ -161,7 +161,12 @@ std::uint64_t SessionState::step(const Plan& plan, Feeds feeds) {
   // Feeds are checked before the plan's carries make state of their own.
   const bool is_new = current.seen_owned != owned_.size() || owned_.empty();
   if (is_new) find_carried(current);
-  current.feeds.bind(feeds);
+  current.feeds.bind(feeds, [&](std::uint32_t node) {
+    const auto found = placement_->leaves().find(node);
+    return found == placement_->leaves().end()
+               ? std::string_view()
+               : std::string_view(found->second.name);
+  });
   for (FeedTable::Input& input : current.feeds.inputs()) {
     if (input.carried && input.data == nullptr) {
       own(input.symbol);

@@ -346,7 +346,7 @@ class Simplifier {
   }
 
   std::optional<std::uint32_t> rewrite(const ops::Select&, const Type&, Ids x) {
-    // select(c, x, x) = x
+    // select(c, x, x) = x; an error that only c would have met goes with it
     if (x[1] == x[2]) return x[1];
     return std::nullopt;
   }

@@ -210,17 +210,12 @@ std::vector<Value> recorded(const Tape& tape, std::string_view asked, Site site,
                             F&& body) {
   // The caller's line first, then the rule's.
   const Frame frame(site);
-  try {
-    Recording& recording = Recording::of(tape);
-    Transaction transaction(recording);
+  return graph::on_tape(tape, asked, site, [&](Recording& recording) {
+    const std::uint32_t begin = recording.graph().size();
     std::vector<Value> results = body(recording);
-    recording.compact(transaction.begin(), results);
-    transaction.keep();
+    recording.compact(begin, results);
     return results;
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + std::string(asked) + ": ");
-    throw;
-  }
+  });
 }
 
 /// The gradients of a scalar.

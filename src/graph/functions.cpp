@@ -144,8 +144,11 @@ class Call {
 };
 
 template <class Op, class... Arguments>
-Value call(std::span<const Operand> operands, const Arguments&... arguments) {
-  Call call(ops::call_rules<Op>(), operands);
+Value call_as(std::string_view name, std::span<const Operand> operands,
+              const Arguments&... arguments) {
+  ops::CallRules rules = ops::call_rules<Op>();
+  rules.name = name;
+  Call call(rules, operands);
   return call.record(
       [&](Recording& recording, const auto& nodes, const auto& types) {
         const Op op = ops::make_operation<Op>(types, arguments...);
@@ -154,9 +157,16 @@ Value call(std::span<const Operand> operands, const Arguments&... arguments) {
 }
 
 template <class Op, class... Arguments>
+Value call_as(std::string_view name, std::initializer_list<Operand> operands,
+              const Arguments&... arguments) {
+  return call_as<Op>(name, std::span(operands.begin(), operands.size()),
+                     arguments...);
+}
+
+template <class Op, class... Arguments>
 Value call(std::initializer_list<Operand> operands,
            const Arguments&... arguments) {
-  return call<Op>(std::span(operands.begin(), operands.size()), arguments...);
+  return call_as<Op>(Op::name, operands, arguments...);
 }
 
 template <ops::Composite C>
@@ -202,14 +212,11 @@ using Argument = Operand;
 #include "ops/functions.inc"
 
 Value iota(Tape& tape, const Type& type, int axis, Site site) {
-  try {
+  return ops::at_line(site, "iota", [&] {
     Recording& recording = Recording::of(tape);
     const ops::Iota op = ops::Iota::make({}, type, axis);
     return recording.value(recording.append(op, op.infer({}), {}, site));
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "iota: ");
-    throw;
-  }
+  });
 }
 
 Value full_like(Operand like, const Type& type, Number number) {
@@ -225,7 +232,8 @@ Value concat(std::span<const Value> parts, int axis, Site site) {
   if (operands.empty()) {
     throw ShapeError(ops::where(site) + "concat: nothing to concatenate");
   }
-  return call<ops::Concat>(std::span<const Operand>(operands), axis);
+  return call_as<ops::Concat>(ops::Concat::name,
+                              std::span<const Operand>(operands), axis);
 }
 
 Value concat(std::initializer_list<Value> parts, int axis, Site site) {

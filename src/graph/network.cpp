@@ -3,24 +3,10 @@
 #include <fmt/format.h>
 
 #include "graph/graph.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "topos/error.h"
 
 namespace topos {
-
-namespace {
-
-template <class F>
-auto at_line(Site site, F&& body) {
-  try {
-    return body();
-  } catch (Error& error) {
-    error.add_context(ops::where(site));
-    throw;
-  }
-}
-
-}  // namespace
 
 const graph::Graph& graph::graph_of(const Network& network) {
   if (network.graph() == nullptr) {
@@ -30,6 +16,7 @@ const graph::Graph& graph::graph_of(const Network& network) {
 }
 
 using graph::graph_of;
+using ops::at_line;
 
 Parameters Network::parameters() const {
   const graph::Graph& graph = graph_of(*this);
@@ -51,21 +38,21 @@ Parameters Network::parameters() const {
 std::size_t Network::size() const { return graph_of(*this).size(); }
 
 Type Network::type(Symbol symbol, Site site) const {
-  return at_line(site, [&] {
+  return at_line(site, "", [&] {
     const graph::Graph& graph = graph_of(*this);
     return graph.nodes[graph::position(graph, symbol)].type;
   });
 }
 
 std::string_view Network::name(Symbol symbol, Site site) const {
-  return at_line(site, [&] {
+  return at_line(site, "", [&] {
     const graph::Graph& graph = graph_of(*this);
     return graph.name_of(graph::position(graph, symbol));
   });
 }
 
 Symbol Network::symbol(std::string_view name, Site site) const {
-  return at_line(site, [&] {
+  return at_line(site, "", [&] {
     const graph::Graph& graph = graph_of(*this);
     const auto found = graph.by_name.find(name);
     if (found == graph.by_name.end()) {

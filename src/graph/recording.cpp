@@ -117,6 +117,7 @@ std::uint32_t Recording::append(const ops::Any& op, const Type& type,
       operands.size() > most - graph_.operand_pool.size()) {
     throw RuntimeError("a tape holds at most 2^32 nodes");
   }
+  type.size_bytes();  // refuses what no memory could hold
   const auto at = graph_.size();
   const auto first = static_cast<std::uint32_t>(graph_.operand_pool.size());
   graph_.operand_pool.insert(graph_.operand_pool.end(), operands.begin(),
@@ -172,7 +173,7 @@ std::uint32_t Recording::number(const Type& type, Number number, Site site) {
     at = append(Kind::constant, type, site);
     set_payload(at, Tensor::full(type, number));
   } else {
-    type.size_bytes();
+    type.size_bytes();  // before anything is recorded
     const std::uint32_t scalar = this->number({type.dtype, {}}, number, site);
     at = append(ops::Broadcast{type.shape, {}}, type, {{scalar}}, site);
   }

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
+#include "ops/at_line.h"
 #include "topos/tape.h"
 
 namespace topos::graph {
@@ -74,5 +76,18 @@ class Recording {
   Graph graph_;
   std::unordered_map<NumberKey, std::uint32_t, NumberHash> numbers_;
 };
+
+/// Runs `body(recording)` in a transaction; an error leaves with the line and
+/// what was asked before it.
+template <class F>
+auto on_tape(const Tape& tape, std::string_view asked, Site site, F&& body) {
+  return ops::at_line(site, asked, [&] {
+    Recording& recording = Recording::of(tape);
+    Transaction transaction(recording);
+    auto result = body(recording);
+    transaction.keep();
+    return result;
+  });
+}
 
 }  // namespace topos::graph

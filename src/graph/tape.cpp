@@ -3,32 +3,17 @@
 #include <fmt/format.h>
 
 #include "graph/recording.h"
-#include "ops/call.h"
+#include "ops/at_line.h"
 #include "topos/error.h"
 #include "topos/network.h"
 
 namespace topos {
 
 using graph::Kind;
+using graph::on_tape;
 using graph::Recording;
 
 namespace {
-
-/// Runs `body(recording)` in a transaction; an error leaves with the line and
-/// `what` was asked before it.
-template <class F>
-auto on_tape(const Tape& tape, std::string_view what, Site site, F&& body) {
-  try {
-    Recording& recording = Recording::of(tape);
-    Transaction transaction(recording);
-    const auto result = body(recording);
-    transaction.keep();
-    return result;
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + std::string(what) + ": ");
-    throw;
-  }
-}
 
 std::string asked(std::string_view kind, const std::string& name) {
   return fmt::format("{} \"{}\"", kind, name);
@@ -36,7 +21,6 @@ std::string asked(std::string_view kind, const std::string& name) {
 
 std::uint32_t leaf(Recording& recording, Kind kind, const Type& type,
                    std::string name, Site site) {
-  type.size_bytes();
   const std::uint32_t node = recording.append(kind, type, site);
   if (kind != Kind::constant) recording.set_name(node, std::move(name));
   return node;
@@ -45,24 +29,17 @@ std::uint32_t leaf(Recording& recording, Kind kind, const Type& type,
 }  // namespace
 
 Type Value::type(Site site) const {
-  try {
-    const Recording& recording = Recording::of(*this);
-    return recording.graph().nodes[symbol_.node].type;
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "type: ");
-    throw;
-  }
+  return ops::at_line(site, "type", [&] {
+    return Recording::of(*this).graph().nodes[symbol_.node].type;
+  });
 }
 
 Transaction::Transaction(const Tape& tape, Site site) {
-  try {
+  ops::at_line(site, "Transaction", [&] {
     const Recording& recording = Recording::of(tape);
     tape_ = recording.graph().tape;
     begin_ = recording.graph().size();
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "Transaction: ");
-    throw;
-  }
+  });
 }
 
 Transaction::Transaction(const Recording& recording) noexcept
@@ -159,15 +136,12 @@ std::string Tape::describe() const {
 }
 
 Network Tape::seal(Site site) {
-  try {
+  return ops::at_line(site, "seal", [&] {
     Recording& recording = Recording::of(*this);
     auto graph = std::make_shared<graph::Graph>(recording.take());
     recording_.reset();
     return Network(std::move(graph));
-  } catch (Error& error) {
-    error.add_context(ops::where(site) + "seal: ");
-    throw;
-  }
+  });
 }
 
 }  // namespace topos

@@ -38,8 +38,9 @@ auto uninterrupted(F&& call) {
 }
 
 Descriptor open_to_read(const std::string& name) {
+  // Not blocked by a pipe that nobody writes to: what is read has an end.
   Descriptor file(uninterrupted(
-      [&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC); }));
+      [&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
   if (!file.open()) refuse(name, "cannot be opened", errno);
   return file;
 }
@@ -75,22 +76,28 @@ InputFile::InputFile(const std::filesystem::path& path)
   size_bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
 
+std::size_t InputFile::read_some(std::uint64_t at,
+                                 std::span<std::byte> to) const {
+  const auto got = uninterrupted([&] {
+    return ::pread(file_.number(), to.data(),
+                   std::min(to.size(), greatest_transfer),
+                   static_cast<off_t>(at));
+  });
+  if (got < 0) refuse(name_, "cannot be read", errno);
+  return static_cast<std::size_t>(got);
+}
+
 void InputFile::read(std::uint64_t at, std::span<std::byte> to) const {
   while (!to.empty()) {
-    const auto got = uninterrupted([&] {
-      return ::pread(file_.number(), to.data(),
-                     std::min(to.size(), greatest_transfer),
-                     static_cast<off_t>(at));
-    });
-    if (got < 0) refuse(name_, "cannot be read", errno);
+    const std::size_t got = read_some(at, to);
     if (got == 0) {
       throw FileError(
           fmt::format("{}: ends at byte {} while it is read: it had {} bytes "
                       "when it was opened",
                       name_, at, size_bytes_));
     }
-    to = to.subspan(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
+    to = to.subspan(got);
+    at += got;
   }
 }
 
@@ -100,10 +107,10 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path) {
   if (!exists && errno != ENOENT) fail("cannot be written", errno);
   if (exists && S_ISDIR(status.st_mode)) fail("cannot be written", EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
+    // Opened when there is something to say: a pipe would be waited for here,
+    // and whoever reads it would take the closing for the end.
     direct_ = true;
-    file_ = Descriptor(uninterrupted(
-        [&] { return ::open(target_.c_str(), O_WRONLY | O_CLOEXEC); }));
-    if (!file_.open()) fail("cannot be written", errno);
+    if (::access(target_.c_str(), W_OK) != 0) fail("cannot be written", errno);
     return;
   }
   if (target_.filename().empty()) fail("cannot be written", ENOENT);
@@ -166,7 +173,14 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+void AtomicFile::open_direct() {
+  file_ = Descriptor(uninterrupted(
+      [&] { return ::open(target_.c_str(), O_WRONLY | O_CLOEXEC); }));
+  if (!file_.open()) fail("cannot be written", errno);
+}
+
 void AtomicFile::append(std::span<const std::byte> bytes) {
+  if (direct_ && !file_.open()) open_direct();
   while (!bytes.empty()) {
     const auto written = uninterrupted([&] {
       return ::write(file_.number(), bytes.data(),
@@ -179,6 +193,7 @@ void AtomicFile::append(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   if (direct_) {
+    if (!file_.open()) open_direct();  // a pipe's reader waits for the end
     if (const int error = file_.close()) fail("cannot be written", error);
     return;
   }
@@ -208,21 +223,17 @@ void AtomicFile::fail(const char* asked, int error) const {
 }  // namespace io
 
 std::string read_file(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  const io::Descriptor file = io::open_to_read(name);
-  // It may be no regular file and tell no size: the buffer grows as it fills.
+  const io::InputFile file(path);
+  // A file may tell no size (those of /proc) or grow: the buffer does, too.
   std::string content;
   std::size_t used = 0;
   for (;;) {
     if (used == content.size()) {
       content.resize(used + std::max(used, std::size_t{1} << 16));
     }
-    const auto got = io::uninterrupted([&] {
-      return ::read(file.number(), content.data() + used,
-                    std::min(content.size() - used, io::greatest_transfer));
-    });
-    if (got < 0) io::refuse(name, "cannot be read", errno);
-    used += static_cast<std::size_t>(got);
+    const std::size_t got = file.read_some(
+        used, std::as_writable_bytes(std::span(content).subspan(used)));
+    used += got;
     if (got == 0) break;
   }
   content.resize(used);

@@ -31,13 +31,17 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// A regular file, opened for reading at any place.
+/// A regular file, opened for reading at any place. A folder, a pipe or a
+/// device is refused: it has no size to check, and some never end.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
 
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
   const std::string& name() const noexcept { return name_; }
+  /// Reads what there is from byte `at` on, at most as much as `to` holds.
+  /// \return the bytes read; 0 at the end of the file
+  std::size_t read_some(std::uint64_t at, std::span<std::byte> to) const;
   /// Fills `to` from byte `at` on. \throws FileError  the file ends before
   void read(std::uint64_t at, std::span<std::byte> to) const;
 
@@ -63,6 +67,7 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_direct();
   void open_beside_target(bool keep_mode, unsigned mode);
   void name_temporary();
   [[noreturn]] void fail(const char* asked, int error) const;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "ops/at_line.h"
 #include "ops/catalog.h"
 #include "ops/print.h"
 #include "topos/site.h"
@@ -83,21 +84,6 @@ Site call_site(std::span<const Operand> operands) {
     }
   }
   return site;
-}
-
-/// `user.cpp:88: in linear.h:31: `, of what is known.
-inline std::string where(Site site) {
-  const Site frame = Frame::outermost();
-  std::string result;
-  if (frame.known()) {
-    result = frame.text() + ": ";
-    if (site.known() && site.text() != frame.text()) {
-      result += "in " + site.text() + ": ";
-    }
-  } else if (site.known()) {
-    result = site.text() + ": ";
-  }
-  return result;
 }
 
 }  // namespace topos::ops

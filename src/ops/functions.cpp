@@ -94,16 +94,23 @@ std::vector<Tensor> resolve(const ops::CallRules& rules,
 }
 
 template <class Op, class... Arguments>
-Tensor call(std::initializer_list<TensorOperand> operands,
-            const Arguments&... arguments) {
+Tensor call_as(std::string_view name,
+               std::initializer_list<TensorOperand> operands,
+               const Arguments&... arguments) {
   const std::span<const TensorOperand> span(operands.begin(), operands.size());
-  return guarded(Op::name, span, [&] {
+  return guarded(name, span, [&] {
     const auto x = resolve(ops::call_rules<Op>(), span);
     std::vector<Type> types;
     for (const Tensor& tensor : x) types.push_back(tensor.type());
     const Op op = ops::make_operation<Op>(types, arguments...);
     return ops::evaluate(op, op.infer(types), x);
   });
+}
+
+template <class Op, class... Arguments>
+Tensor call(std::initializer_list<TensorOperand> operands,
+            const Arguments&... arguments) {
+  return call_as<Op>(Op::name, operands, arguments...);
 }
 
 template <ops::Composite C>

@@ -9,6 +9,7 @@
 namespace topos {
 
 Strides row_major_strides(const Shape& shape) {
+  shape.element_count();  // refuses what the products below would overflow by
   Strides strides;
   for (int axis = 0; axis < shape.rank(); ++axis) strides.push_back(0);
   std::int64_t step = 1;

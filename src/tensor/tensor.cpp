@@ -96,6 +96,10 @@ Tensor Tensor::uninitialized(const Type& type, std::byte*& data) {
 
 Tensor Tensor::borrowed(const Type& type, const Strides& strides,
                         const std::byte* data) {
+  if (strides.size() != type.shape.rank()) {
+    throw ShapeError(
+        fmt::format("{} strides do not fit {}", strides.size(), type.text()));
+  }
   return {type, strides, nullptr, data};
 }
 

@@ -242,8 +242,13 @@ TEST_P(Sessions, RefuseFeedsThatDoNotFit) {
   EXPECT_THAT(message_of<UsageError>([&] {
                 session.step(*m.sample, {{m.x, x}, {m.weight, x}});
               }),
-              MatchesRegex("step: a feed names %0.*, which is no input that "
-                           "this plan reads"));
+              MatchesRegex("step: a feed names %0 \\(\"weight\"\\), which is "
+                           "no input that this plan reads"));
+  EXPECT_THAT(message_of<UsageError>([&] {
+                session.step(*m.sample, {{m.x, x}, {m.counter, 1}});
+              }),
+              MatchesRegex("step: a feed names %3 \\(\"counter\"\\), which is "
+                           "no input that this plan reads"));
   EXPECT_THAT(message_of<UsageError>([&] {
                 session.step(*m.train, {{m.x, x}, {Symbol{99999, 0}, x}});
               }),

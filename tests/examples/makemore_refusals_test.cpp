@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -70,15 +72,22 @@ TEST_F(Refusals, WrongOptions) {
       {{"--no-such-option"}, "--no-such-option"},
       {{"stray"}, "stray"},
       {{"--steps"}, "--steps"},
-      {{"--steps", "0"}, "--steps: Value 0 not in range 1 to 1000000"},
+      {{"--steps", "0"}, "--steps: 0 is not a whole number from 1 to 1000000"},
       {{"--steps", "-5"}, "--steps"},
       {{"--steps", "many"}, "--steps"},
       {{"--steps", "1.5"}, "--steps"},
+      {{"--steps", "010"}, "--steps: 010 is not a whole number"},
+      {{"--steps", "0x10"}, "--steps: 0x10 is not a whole number"},
+      {{"--steps", "1_0"}, "--steps: 1_0 is not a whole number"},
+      {{"--threads", "01"}, "--threads: 01 is not a whole number"},
+      {{"--compare", "010"}, "--compare: 010 is not a whole number"},
       {{"--steps", "99999999999999999999"}, "--steps"},
       {{"--steps", "5", "--steps", "6"}, "--steps"},
       {{"--seed", "-1"}, "--seed: -1 is not a whole number"},
       {{"--seed", "18446744073709551616"}, "--seed"},
       {{"--seed", "seven"}, "--seed"},
+      {{"--seed", "010"}, "--seed: 010 is not a whole number"},
+      {{"--resume=3"}, "--resume"},
       {{"--threads", "-1"}, "--threads"},
       {{"--threads", "100000"}, "--threads"},
       {{"--engine", "xla"}, "--engine: xla not in {interpreter,native}"},
@@ -98,12 +107,15 @@ TEST_F(Refusals, WrongOptions) {
 }
 
 TEST_F(Refusals, UnusableCorpora) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   const struct {
     const char* corpus;
     const char* reason;
   } rows[] = {
       {"nowhere", "nowhere: "},
-      {".", ".: "},
+      {".", ".: is not a regular file"},
+      {"/dev/zero", "/dev/zero: is not a regular file"},
+      {"pipe", "pipe: is not a regular file"},
       {"empty", "empty: there is no word in it"},
       {"blank", "blank: there is no word in it"},
       {"upper", "upper:2: 'B' is not a letter from a to z"},
@@ -116,6 +128,16 @@ TEST_F(Refusals, UnusableCorpora) {
   for (const auto& [corpus, reason] : rows) {
     expect_refused({"--corpus", corpus, "--steps", "1"}, reason);
   }
+}
+
+TEST_F(Refusals, AnUnknownTarget) {
+  ::setenv("TOPOS_TARGET", "bogus", 1);
+  for (const char* engine : {"native", "interpreter"}) {
+    expect_refused(
+        {"--corpus", "words", "--steps", "1", "--engine", engine},
+        "makemore_mlp: open: TOPOS_TARGET: no target \"bogus\" here");
+  }
+  ::unsetenv("TOPOS_TARGET");
 }
 
 TEST_F(Refusals, OutputsThatCannotBeWritten) {
@@ -161,7 +183,10 @@ TEST_F(Refusals, ForeignCheckpoints) {
     return Arguments{"--corpus", "words",        "--steps", "9",
                      "--resume", "--checkpoint", checkpoint};
   };
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   expect_refused(resume("nowhere"), "nowhere: ");
+  expect_refused(resume("pipe"), "pipe: is not a regular file");
+  expect_refused(resume("/dev/zero"), "/dev/zero: is not a regular file");
   expect_refused(resume("words"), "words");
   expect_refused(resume("upper"), "upper: ");
   expect_refused(resume("cut"), "cut: ");

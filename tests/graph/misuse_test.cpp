@@ -119,7 +119,7 @@ TEST(Misuse, OfShapes) {
       {__LINE__, [](Values& v) { broadcast(v.a, {huge, huge, 2}); }, "broadcast: [2]: the element count of the shape [4611686018427387904, 4611686018427387904, 2] overflows"},
       {__LINE__, [](Values& v) { reshape(v.m, {4, -1}); }, "reshape: [2, 3]: the extent -1 of [4, -1] cannot be inferred from [2, 3] (6 elements)"},
       {__LINE__, [](Values& v) { permute(v.m, {0, 0}); }, "permute: [2, 3]: the axis 0 is named twice in [0, 0]"},
-      {__LINE__, [](Values& v) { transpose(v.a); }, "permute: [2]: the axis -2 is not in a tensor of rank 1"},
+      {__LINE__, [](Values& v) { transpose(v.a); }, "transpose: [2]: the axis -2 is not in a tensor of rank 1"},
       {__LINE__, [](Values& v) { narrow(v.a, 0, 1, 2); }, "narrow: [2]: the elements [1, 1 + 2) are not in axis 0 of [2]"},
       {__LINE__, [](Values& v) { concat({v.a, v.m}, 0); }, "concat: [2] x [2, 3]: the shapes [2] and [2, 3] differ beside axis 0"},
       {__LINE__, [](Values&) { concat(std::initializer_list<Value>{}, 0); }, "concat: nothing to concatenate"},
@@ -133,6 +133,7 @@ TEST(Misuse, OfShapes) {
       {__LINE__, [](Values& v) { variance(v.m, 2); }, "variance: [2, 3]: the axis 2 is not in a tensor of rank 2"},
       {__LINE__, [](Values& v) { iota(v.tape, {f32, {2}}, 1); }, "iota: the axis 1 is not in a tensor of rank 1"},
       {__LINE__, [](Values& v) { full_like(v.a, {f32, {-2}}, 0); }, "full_like: [2]: the shape [-2] has a negative extent"},
+      {__LINE__, [](Values& v) { broadcast(v.d, {huge / 4, 2}); }, "broadcast: [2]: the size of f64[1152921504606846976, 2] in bytes overflows"},
       {__LINE__, [](Values& v) { v.tape.input("x", f32, {huge, 4}); }, "input \"x\": the element count of the shape [4611686018427387904, 4] overflows"},
       {__LINE__, [](Values& v) { v.tape.input("x", f64, {huge}); }, "input \"x\": the size of f64[4611686018427387904] in bytes overflows"},
       {__LINE__, [](Values& v) { v.tape.parameter("x", f32, {-1}); }, "parameter \"x\": the shape [-1] has a negative extent"},
@@ -145,6 +146,22 @@ TEST(Misuse, OfShapes) {
   for (const Misuse& row : rows) expect_refused<ShapeError>(row);
 }
 
+// clang-format on
+/// Elements that are not there may be many, until an operation makes them.
+TEST(Misuse, OfSizesThatNoMemoryHolds) {
+  Tape tape;
+  const Value none = tape.input("none", f32, {huge / 2, 0});
+  const std::string before = tape.describe();
+  const int line = __LINE__ + 1;
+  const auto f = [&] { sum(none, 1); };
+  EXPECT_THAT(message_of<ShapeError>(f),
+              StartsWith(at_line(__FILE__, line) +
+                         "sum: [2305843009213693952, 0]: the size of "
+                         "f32[2305843009213693952] in bytes overflows"));
+  EXPECT_EQ(tape.describe(), before);
+}
+
+// clang-format off
 TEST(Misuse, OfDTypes) {
   const std::vector<Misuse> rows = {
       {__LINE__, [](Values& v) { v.a + v.d; }, "add: f32[2] x f64[2]: the dtypes f32 and f64 differ: cast one"},
@@ -429,7 +446,10 @@ TEST(Misuse, OfAFeed) {
   EXPECT_THAT(message(usage, {}), EndsWith("(f32[2]) is not fed"));
   EXPECT_THAT(message(usage, {{x, two}, {x, two}}), EndsWith("is fed twice"));
   EXPECT_THAT(message(usage, {{x, two}, {y, two}}),
-              EndsWith("a feed names %1, which is no input that this plan "
+              EndsWith("a feed names %1 (\"y\"), which is no input that this "
+                       "plan reads"));
+  EXPECT_THAT(message(usage, {{x, two}, {z, two}}),
+              EndsWith("a feed names %2, which is no input that this plan "
                        "reads"));
   EXPECT_THAT(message(shape, {{x, Tensor::scalar(1.0f)}}),
               EndsWith("is f32[2], but is fed f32[]"));

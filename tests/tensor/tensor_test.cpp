@@ -183,6 +183,11 @@ const RefusalRow shape_rows[] = {
      "the slice 0:5:0 is not in axis 0 of [5]"},
     {"slice beyond", [] { counted({5}).sliced(0, 1, 6, 1); },
      "the slice 1:6:1 is not in axis 0 of [5]"},
+    {"strides of too few axes",
+     [] { Tensor::borrowed({f32, {2, 3}}, Strides{1}, nullptr); },
+     "1 strides do not fit f32[2, 3]"},
+    {"strides that overflow", [] { row_major_strides({0, two_to(40), two_to(40)}); },
+     "the element count of the shape [0, 1099511627776, 1099511627776] overflows"},
     {"slice backwards", [] { counted({5}).sliced(0, 3, 2, 1); },
      "the slice 3:2:1 is not in axis 0 of [5]"},
 };

@@ -5,6 +5,7 @@
 #   JOBS=n                at most n jobs at a time (default: one a core)
 #   DEMO_ARGS='...'       what the demo is told
 #   TOPOS_PACKAGES=skip   leave the machine's packages alone
+#   TOPOS_PYTHON=skip     leave .venv, the tests' Python packages, alone
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-full bench format tidy clean
@@ -12,7 +13,7 @@
 JOBS ?= $(shell nproc)
 DEMO_ARGS ?=
 
-export JOBS TOPOS_PACKAGES
+export JOBS TOPOS_PACKAGES TOPOS_PYTHON
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 # Lets ccache recognize a file in another clone.
@@ -40,12 +41,14 @@ demo:
 
 test:
 	@$(install) build test
+	@scripts/install_python.sh
 	cmake --preset release -DTOPOS_BUILD_TESTS=ON
 	cmake --build --preset release
 	ctest --preset release
 
 test-full:
 	@$(install) build test ci full
+	@scripts/install_python.sh
 	scripts/check_format.sh
 	cmake --preset release -DTOPOS_BUILD_TESTS=ON -DTOPOS_EMULATED_TESTS=ON
 	cmake --build --preset release

@@ -7,6 +7,7 @@
 #include "topos/dtype.h"
 #include "topos/emit.h"
 #include "topos/engine.h"
+#include "topos/envelope.h"
 #include "topos/error.h"
 #include "topos/functions.h"
 #include "topos/io.h"

@@ -40,7 +40,7 @@ const std::vector<Floor>& floors() {
       {"io",         {"tensor"},                     {"fmt", "json", "pcre2", "curl", "system"}, {"io.h"}},
       {"graph",      {"ops"},                        {"fmt"},                {"network.h", "tape.h"}},
       {"kernels",    {"tensor", "math"},             {"highway", "system"},  {}},
-      {"engine",     {"graph", "kernels"},           {"fmt", "system"},      {"engine.h", "plan.h"}},
+      {"engine",     {"graph", "kernels"},           {"fmt", "system"},      {"engine.h", "envelope.h", "plan.h"}},
       {"checkpoint", {"graph", "io"},                {"fmt", "json", "system"}, {"checkpoint.h"}},
       {"emit",       {"engine"},                     {"fmt"},                {"emit.h"}},
       {"runtime",    {"emit", "engine", "io"},       {"fmt", "json", "pjrt", "system"}, {"xla.h"}},

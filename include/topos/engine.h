@@ -155,6 +155,11 @@ class Engine {
 
   std::string_view name() const;
 
+  /// What runs it here, for people: the instruction set, or the plugin and its
+  /// device, which are loaded for that.
+  /// \throws RuntimeError  it cannot run here, with what was looked for
+  std::string description(Site site = Site::here()) const;
+
   /// \throws UsageError  a parameter has no payload, or is not of the network
   Placement place(const Network& network, const Parameters& parameters,
                   Site site = Site::here()) const;
@@ -170,10 +175,10 @@ class Engine {
   const engines::EngineImplementation* implementation_;
 };
 
-/// The engine of that name: `interpreter`, `native`.
-/// \throws UsageError  there is none; lists those present
+/// The engine of that name: `interpreter`, `native`, `xla`, `xla-server`.
+/// \throws UsageError  there is none; lists those that there are
 Engine engine(std::string_view name, Site site = Site::here());
-/// The names of all engines present.
+/// The names of all engines. Whether one can run here, its description says.
 std::vector<std::string> engine_names();
 
 /// The spec, executed plainly: every node as recorded, by reference code.

@@ -21,3 +21,4 @@
 #include "topos/tape.h"
 #include "topos/tensor.h"
 #include "topos/version.h"
+#include "topos/xla.h"

@@ -83,6 +83,11 @@ Session::Report Session::report(const Plan& plan, Site site) {
 
 std::string_view Engine::name() const { return implementation_->name(); }
 
+std::string Engine::description(Site site) const {
+  return ops::at_line(site, name(),
+                      [&] { return implementation_->description(); });
+}
+
 Placement Engine::place(const Network& network, const Parameters& parameters,
                         Site site) const {
   return at_line(site, "place", [&] {

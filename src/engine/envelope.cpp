@@ -82,7 +82,11 @@ std::vector<Envelope> envelopes(const Network& network, const Plan& plan,
                       program.list.tape, placement->tape()));
     }
     engines::FeedTable table(program);
-    table.bind(feeds);
+    // No session holds the state of carried inputs: they are fed like others.
+    for (auto& input : table.inputs()) input.carried = false;
+    table.bind(feeds, [&](std::uint32_t node) {
+      return graph::graph_of(network).name_of(node);
+    });
     const math::FloatEnvironment environment;
     const auto all = walk(program, [&](std::uint32_t leaf) {
       const std::uint32_t symbol = program.origin[leaf];

@@ -94,8 +94,8 @@ class Terms {
     }
   }
   void add_product(double a, double a_error, double b, double b_error) {
-    const double moved = scaled(std::fabs(a), b_error) +
-                         scaled(std::fabs(b) + b_error, a_error);
+    const double moved =
+        scaled(std::fabs(a), b_error) + scaled(std::fabs(b) + b_error, a_error);
     // A product that overflows does not if it is fused into a sum.
     const bool overflows =
         std::isinf(a * b) && std::isfinite(a) && std::isfinite(b);

@@ -122,6 +122,9 @@ class InterpreterSession final : public HostSessionState {
 class Interpreter final : public EngineImplementation {
  public:
   std::string_view name() const override { return "interpreter"; }
+  std::string description() const override {
+    return "the definition, node by node";
+  }
   std::shared_ptr<SessionState> open(
       std::shared_ptr<const PlacementState> placement,
       SessionOptions options) const override {

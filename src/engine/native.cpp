@@ -190,6 +190,10 @@ class NativeSession final : public HostSessionState {
 class Native final : public EngineImplementation {
  public:
   std::string_view name() const override { return "native"; }
+  std::string description() const override {
+    return fmt::format("{}, up to {} threads", kernels::current_target(),
+                       kernels::ThreadPool::instance().size());
+  }
   std::shared_ptr<SessionState> open(
       std::shared_ptr<const PlacementState> placement,
       SessionOptions options) const override {

@@ -22,6 +22,7 @@ class EngineImplementation {
  public:
   virtual ~EngineImplementation() = default;
   virtual std::string_view name() const = 0;
+  virtual std::string description() const = 0;
   /// \throws UsageError and others  as PlacementState's constructor
   virtual std::shared_ptr<const PlacementState> place(
       const Network& network, const Parameters& parameters) const;

@@ -82,6 +82,8 @@ class Client {
   /// `cpu, 1 device, PJRT 0.115, XLA ..., /path/of/plugin.so`: for people.
   virtual std::string description() const = 0;
   virtual int device_count() const = 0;
+  /// False once it has broken down for good: each call then says how.
+  virtual bool alive() const { return true; }
 
   /// Copies row-major elements to a device.
   virtual std::unique_ptr<Buffer> put(const Type& type,

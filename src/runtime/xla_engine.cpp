@@ -55,8 +55,7 @@ class XlaEngine : public engines::EngineImplementation {
     return open_xla_session(std::move(placement), options);
   }
 
-  /// \throws RuntimeError  there is none, with what was tried
-  std::string description() const { return client()->description(); }
+  std::string description() const override { return client()->description(); }
 
  private:
   virtual std::unique_ptr<Client> make_client() const = 0;

@@ -61,9 +61,12 @@ class Run {
   /// \throws UsageError  it was not asked for, or the run is over
   Tensor of(Symbol value, Site site = Site::here()) const;
   /// The only element of a result, whatever its dtype.
+  /// \throws ShapeError  there is not exactly one
+  /// \throws UsageError  as `of`
   double scalar(Symbol value, Site site = Site::here()) const;
   /// Fills `elements`, without allocating.
   /// \throws DTypeError, ShapeError  the dtype or the count differs
+  /// \throws UsageError  as `of`
   template <Element T>
   void read_into(Symbol value, std::span<T> elements,
                  Site site = Site::here()) const {
@@ -106,28 +109,35 @@ class Session {
   ///                     carried input; the plan is of another network
   /// \throws ShapeError, DTypeError  a feed is not of its input's type
   /// \throws IndexError  an index, fed or computed, is out of range
+  /// \throws RuntimeError  the memory cannot be had
   Run step(const Plan& plan, std::initializer_list<Feed> feeds = {},
            Site site = Site::here());
   Run step(const Plan& plan, Feeds feeds, Site site = Site::here());
 
   /// The carried value of an input (zeros until set or carried), or the
   /// parameter's value.
+  /// \throws UsageError  it is neither, or a step failed
   Tensor state(Symbol symbol, Site site = Site::here()) const;
   /// Sets a carried input, or makes a parameter the session's own. An input
   /// that is set is carried from then on, in every plan: feeding it is an
   /// error.
+  /// \throws UsageError  it is neither an input nor a parameter
+  /// \throws ShapeError, DTypeError  the value is not of its type
   void set(Symbol symbol, const Tensor& value, Site site = Site::here());
   /// Back to the placement's parameters, and to zeros in the inputs that are
   /// carried or were set; these stay so.
   void reset(Site site = Site::here());
   /// A session with a copy of this one's state, which goes its own way.
+  /// \throws UsageError  a step failed
   Session fork(Site site = Site::here()) const;
 
   /// All parameters, those carried with their state.
+  /// \throws UsageError  a step failed
   Parameters parameters(Site site = Site::here()) const;
 
   /// How this session runs the plan: lifetimes, arena offsets, peak bytes,
-  /// kernels, and how many nodes run by reference code.
+  /// kernels, how many nodes run by reference code, and how carries are kept.
+  /// \throws UsageError  the plan is of another network
   std::string describe(const Plan& plan, Site site = Site::here());
 
   /// What `describe` prints, as numbers.
@@ -141,6 +151,7 @@ class Session {
     std::size_t allocated_bytes = 0;
     int threads = 1;
   };
+  /// \throws UsageError  the plan is of another network
   Report report(const Plan& plan, Site site = Site::here());
 
  private:
@@ -160,10 +171,15 @@ class Engine {
   /// \throws RuntimeError  it cannot run here, with what was looked for
   std::string description(Site site = Site::here()) const;
 
-  /// \throws UsageError  a parameter has no payload, or is not of the network
+  /// \throws UsageError  a parameter has no payload, is missing or given twice,
+  ///                     or is not of the network
+  /// \throws ShapeError, DTypeError  a payload is not of its parameter's type
   Placement place(const Network& network, const Parameters& parameters,
                   Site site = Site::here()) const;
 
+  /// \throws UsageError  the placement is another engine's, the options make no
+  ///                     sense, or the engine does not work here; and, where
+  ///                     parameters are placed first, as `place`
   Session open(const Placement& placement, SessionOptions options = {},
                Site site = Site::here()) const;
   Session open(const Network& network, SessionOptions options = {},

@@ -100,19 +100,25 @@ class Tape {
   Tape& operator=(Tape&&) noexcept;
 
   /// A trainable value with its initial payload.
-  /// \throws UsageError  the name is empty or taken
+  /// \throws UsageError  the name is empty or taken, or the tape is sealed
+  /// \throws ShapeError  the size of the type overflows
   Value parameter(std::string name, Tensor initial, Site site = Site::here());
   /// A trainable value by type alone, to be filled before a session opens.
+  /// \throws UsageError, ShapeError  as above; an extent is negative
   Value parameter(std::string name, DType dtype, Shape shape,
                   Site site = Site::here());
   /// What a step is fed, or a carry holds.
+  /// \throws UsageError, ShapeError  as `parameter`
   Value input(std::string name, DType dtype, Shape shape,
               Site site = Site::here());
+  /// \throws UsageError  the tape is sealed
   Value constant(Tensor payload, Site site = Site::here());
 
-  /// Gives a value a name of its own, for readers. \throws UsageError  taken
+  /// Gives a value a name of its own, for readers.
+  /// \throws UsageError  it is empty or taken; the value is not of this tape
   void name(Value value, std::string name, Site site = Site::here());
   /// The name of a value, empty if it has none.
+  /// \throws UsageError  the value is not of this tape
   std::string name(Value value, Site site = Site::here()) const;
 
   /// Reverse mode: records the chain rule as ordinary nodes and returns the
@@ -125,6 +131,7 @@ class Tape {
   ///
   /// \throws ShapeError  the loss is not a scalar
   /// \throws DTypeError  the loss or a target is not floating
+  /// \throws UsageError  one of them is not of this tape
   /// \see    [Griewank & Walther 2008, ch. 3]
   std::vector<Value> differentiate(Value loss, std::span<const Value> wrt,
                                    Site site = Site::here());
@@ -132,10 +139,13 @@ class Tape {
                                    Site site = Site::here());
 
   /// The gradient of `loss` by every floating parameter, in recording order.
+  /// \throws ShapeError, DTypeError, UsageError  as `differentiate`
   std::vector<Gradient> gradients(Value loss, Site site = Site::here());
 
   /// The vector-Jacobian product: for each of `wrt`, the cotangent that
   /// `cotangent` (typed as `result`) pulls back to.
+  /// \throws ShapeError, DTypeError  the cotangent is not of that type
+  /// \throws DTypeError, UsageError  as `differentiate`
   std::vector<Value> vjp(Value result, std::span<const Value> wrt,
                          Value cotangent, Site site = Site::here());
   std::vector<Value> vjp(Value result, std::initializer_list<Value> wrt,
@@ -143,14 +153,17 @@ class Tape {
 
   /// The Jacobian-vector product: the tangent of `result` where each of `wrt`
   /// moves by its tangent. Recorded as the vjp of a vjp.
+  /// \throws ShapeError, DTypeError  a tangent is not of its value's type, or
+  ///                                 their numbers differ
+  /// \throws DTypeError, UsageError  as `differentiate`
   Value jvp(Value result, std::span<const Value> wrt,
             std::span<const Value> tangents, Site site = Site::here());
   Value jvp(Value result, std::initializer_list<Value> wrt,
             std::initializer_list<Value> tangents, Site site = Site::here());
 
-  /// Nodes recorded so far.
+  /// Nodes recorded so far. \throws UsageError  the tape is sealed
   std::size_t size() const;
-  /// As Network::describe.
+  /// As Network::describe. \throws UsageError  the tape is sealed
   std::string describe() const;
 
   /// Moves the list out. Recording with this tape's Values is an error

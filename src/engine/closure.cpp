@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/program.h"
 #include "ops/at_line.h"
 #include "topos/error.h"
@@ -114,24 +112,25 @@ Program closure(const Graph& graph, const Entry& entry) {
   std::vector<std::uint32_t> results;
   std::vector<Program::Carry> carries;
   std::vector<std::uint32_t> roots;
+  std::vector<bool> is_result(graph.size());
+  std::vector<bool> is_carried(graph.size());
   for (const Entry::Result& asked : entry.results()) {
     ops::at_line(asked.site, "result", [&] {
       const std::uint32_t node = graph::position(graph, asked.value);
-      if (std::find(results.begin(), results.end(), node) == results.end()) {
-        results.push_back(node);
-      }
+      if (is_result[node]) return;
+      is_result[node] = true;
+      results.push_back(node);
       roots.push_back(node);
     });
   }
   for (const Entry::Carry& asked : entry.carries()) {
     ops::at_line(asked.site, "carry", [&] {
       const Program::Carry carry = checked_carry(graph, asked);
-      for (const Program::Carry& other : carries) {
-        if (other.input == carry.input) {
-          throw UsageError(fmt::format("%{} ({}) is carried twice", carry.input,
-                                       graph.origin(carry.input)));
-        }
+      if (is_carried[carry.input]) {
+        throw UsageError(fmt::format("%{} ({}) is carried twice", carry.input,
+                                     graph.origin(carry.input)));
       }
+      is_carried[carry.input] = true;
       carries.push_back(carry);
       roots.push_back(carry.input);
       roots.push_back(carry.next);

@@ -161,7 +161,7 @@ void FeedTable::bind(Input& input, const Feed& feed) {
       input.data = tensor->data();
     } else {
       input.staging.resize(input.type.size_bytes());
-      gather_elements(tensor->data(), {tensor->shape(), tensor->strides(), 0},
+      gather_elements(tensor->data(), layout_of(*tensor),
                       size_bytes(input.type.dtype), input.staging.data());
       input.data = input.staging.data();
     }

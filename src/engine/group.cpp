@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "engine/row_formula.h"
+
 namespace topos::engines {
 
 namespace {
@@ -34,29 +36,6 @@ struct Role {
 
 std::int64_t count(const Shape& shape) { return shape.element_count(); }
 
-/// Whether the formula gives a row for a row, not an element.
-template <class Op>
-constexpr bool keeps_row =
-    std::is_same_v<Op, ops::Center> || std::is_same_v<Op, ops::Softmax> ||
-    std::is_same_v<Op, ops::LogSoftmax>;
-
-/// The axes that a row formula works over; none for any other operation.
-template <class Op>
-Axes formula_axes(const Op& op) {
-  if constexpr (std::is_same_v<Op, ops::Sum> || std::is_same_v<Op, ops::Mean> ||
-                std::is_same_v<Op, ops::Center> ||
-                std::is_same_v<Op, ops::ReduceMax> ||
-                std::is_same_v<Op, ops::ReduceMin>) {
-    return op.axes;
-  } else if constexpr (std::is_same_v<Op, ops::LogSumExp> ||
-                       std::is_same_v<Op, ops::Softmax> ||
-                       std::is_same_v<Op, ops::LogSoftmax>) {
-    return op.axis;
-  } else {
-    return {};
-  }
-}
-
 Role role_of(const Program& program, std::uint32_t id) {
   const Node& node = program.list.nodes[id];
   using K = Role::Kind;
@@ -68,14 +47,14 @@ Role role_of(const Program& program, std::uint32_t id) {
         } else if constexpr (std::is_same_v<Op, ops::Matmul>) {
           const std::int64_t columns = node.type.shape[-1];
           return {K::product, count(node.type.shape) / columns, columns};
-        } else {
-          const auto operands = program.list.operands(node);
-          if (operands.empty()) return {};
-          const auto rows =
-              rows_of(node.op, program.list.nodes[operands[0]].type);
+        } else if constexpr (RowFormula<Op>) {
+          const std::uint32_t x = program.list.operands(node)[0];
+          const auto rows = rows_of(node.op, program.list.nodes[x].type);
           if (!rows || rows->columns > greatest_row) return {};
           return {keeps_row<Op> ? K::row : K::reduce, rows->rows,
                   rows->columns};
+        } else {
+          return {};
         }
       },
       node.op);
@@ -324,8 +303,12 @@ Edge edge_of(const Layout& layout, Extent root, Extent reader,
 }
 
 std::optional<RowSpace> rows_of(const ops::Any& op, const Type& x) {
-  const Axes axes =
-      std::visit([](const auto& o) { return formula_axes(o); }, op);
+  const Axes axes = std::visit(
+      []<class Op>(const Op& o) -> Axes {
+        if constexpr (RowFormula<Op>) return formula_axes(o);
+        return {};
+      },
+      op);
   if (!is_floating(x.dtype) || axes.empty() || count(x.shape) == 0) {
     return std::nullopt;
   }

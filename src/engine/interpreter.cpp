@@ -98,7 +98,7 @@ class InterpreterSession final : public HostSessionState {
   Elements result(Bound& bound, std::size_t index) override {
     const Plain& plain = static_cast<Plain&>(bound);
     const Tensor& value = plain.values[plain.plan->recorded.results[index]];
-    return {value.data(), {value.shape(), value.strides(), 0}};
+    return {value.data(), layout_of(value)};
   }
 
   std::string describe(Bound& bound) override {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
 
 #include "kernels/thread_pool.h"
 #include "ops/evaluate.h"
@@ -54,19 +57,23 @@ class NativeProgram::Planner {
   /// group does.
   void find_uses() {
     last_use_.assign(program_.size(), 0);
+    is_read_.assign(program_.size(), false);
     stored_.assign(program_.size(), false);
+    is_carried_.assign(program_.size(), false);
     for (std::uint32_t id = 0; id < program_.size(); ++id) {
       const std::uint32_t group = grouping_.group_of[id];
       if (group == Grouping::none) continue;
       for (std::uint32_t operand : program_.list.operands(id)) {
         const std::uint32_t source = root(operand);
         last_use_[source] = std::max(last_use_[source], group);
+        is_read_[source] = true;
         if (grouping_.group_of[source] != group) stored_[source] = true;
       }
     }
     for (std::uint32_t result : program_.results) stored_[root(result)] = true;
     for (const Program::Carry& carry : program_.carries) {
       stored_[root(carry.next)] = true;
+      is_carried_[carry.input] = true;
     }
   }
 
@@ -111,19 +118,13 @@ class NativeProgram::Planner {
         continue;  // carried to itself
       }
       Copy commit{next, node(carry.next).type, i};
-      if (is_leaf(next.root) && is_carried(next.root)) {
+      if (is_leaf(next.root) && is_carried_[next.root]) {
         // It may be overwritten by another carry before it is copied.
         commit.block = snapshot(next, commit.type);
         commit.from = {next.root, Layout::row_major(commit.type.shape)};
       }
       native_.commits_.push_back(commit);
     }
-  }
-
-  bool is_carried(std::uint32_t leaf) const {
-    return std::any_of(
-        program_.carries.begin(), program_.carries.end(),
-        [&](const Program::Carry& carry) { return carry.input == leaf; });
   }
 
   /// Whether the group that computes the next value may write it over the old
@@ -136,16 +137,8 @@ class NativeProgram::Planner {
     const std::uint32_t group = grouping_.group_of[next];
     // Read later, or a result, or the next value of another leaf.
     if (last_use_[carry.input] > group) return false;
-    return !reads(group, carry.input) || reads_before(group, carry.input, next);
-  }
-
-  bool reads(std::uint32_t group, std::uint32_t source) const {
-    for (const Group::Member& member : grouping_.groups[group].members) {
-      for (std::uint32_t operand : program_.list.operands(member.node)) {
-        if (root(operand) == source) return true;
-      }
-    }
-    return false;
+    const bool reads = is_read_[carry.input] && last_use_[carry.input] == group;
+    return !reads || reads_before(group, carry.input, next);
   }
 
   /// Whether the group reads all elements of `source` where they lie, none
@@ -154,26 +147,62 @@ class NativeProgram::Planner {
                     std::uint32_t result) const {
     const Step& step = native_.steps_[group];
     if (!step.tile) return false;
-    const auto& others = step.tile->other_loads();
-    if (std::find(others.begin(), others.end(), source) != others.end()) {
-      return false;
-    }
+    const auto& loads = step.tile->direct_loads();
+    const auto load = std::ranges::lower_bound(loads, source, {},
+                                               &TileProgram::DirectLoad::node);
+    if (load == loads.end() || load->node != source) return false;
     const auto& members = grouping_.groups[group].members;
-    const auto at = std::find_if(
-        members.begin(), members.end(),
-        [&](const Group::Member& member) { return member.node == result; });
-    const auto index = static_cast<std::size_t>(at - members.begin());
-    for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
-      if (load.node == source) {
-        return load.last_read <= index && load.extent == at->extent &&
-               size_bytes(node(source).type.dtype) ==
-                   size_bytes(node(result).type.dtype);
-      }
-    }
-    return false;
+    const auto at =
+        std::ranges::lower_bound(members, result, {}, &Group::Member::node);
+    return load->last_read <= static_cast<std::size_t>(at - members.begin()) &&
+           form_of(source, load->extent) == form_of(result, at->extent);
   }
 
   // ---- The arena --------------------------------------------------------
+
+  /// What a value and the one that is written over it must have in common.
+  using Form = std::tuple<std::size_t, std::size_t, Extent>;
+  Form form_of(std::uint32_t id, Extent extent) const {
+    const Type& type = node(id).type;
+    return {type.size_bytes(), size_bytes(type.dtype), extent};
+  }
+
+  /// Blocks of operands that nobody reads after a group, each with the member
+  /// that reads it last: those that are free first stand last.
+  struct Leftover {
+    std::size_t last_read;
+    std::uint32_t block;
+  };
+  using Leftovers = std::map<Form, std::vector<Leftover>>;
+
+  Leftovers leftovers_of(std::uint32_t group) const {
+    Leftovers result;
+    const Step& step = native_.steps_[group];
+    if (!step.tile) return result;
+    for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
+      const Place& place = native_.places_[load.node];
+      if (place.kind != Place::Kind::block) continue;
+      if (native_.blocks_[place.index].last != group) continue;
+      result[form_of(load.node, load.extent)].push_back(
+          {load.last_read, place.index});
+    }
+    for (auto& [form, blocks] : result) {
+      std::ranges::sort(blocks, std::ranges::greater(), &Leftover::last_read);
+    }
+    return result;
+  }
+
+  /// A block that member `index` may write its result over. Each is taken once.
+  static std::optional<std::uint32_t> take(Leftovers& leftovers,
+                                           const Form& form,
+                                           std::size_t index) {
+    const auto found = leftovers.find(form);
+    if (found == leftovers.end() || found->second.empty()) return std::nullopt;
+    const Leftover first = found->second.back();
+    if (first.last_read > index) return std::nullopt;
+    found->second.pop_back();
+    return first.block;
+  }
 
   std::uint32_t add_block(std::size_t bytes, std::uint32_t first,
                           std::uint32_t last) {
@@ -187,12 +216,14 @@ class NativeProgram::Planner {
     }
     for (std::uint32_t group = 0; group < end_; ++group) {
       const auto& members = grouping_.groups[group].members;
-      for (const Group::Member& member : members) {
-        const std::uint32_t id = member.node;
+      const bool single = grouping_.groups[group].kind == Group::Kind::single;
+      Leftovers leftovers = leftovers_of(group);
+      for (std::size_t index = 0; index < members.size(); ++index) {
+        const std::uint32_t id = members[index].node;
         if (native_.places_[id].kind != Place::Kind::none) continue;
-        const bool single = grouping_.groups[group].kind == Group::Kind::single;
         if (!single && !stored_[id]) continue;
-        if (const auto block = block_to_reuse(group, id)) {
+        const Form form = form_of(id, members[index].extent);
+        if (const auto block = take(leftovers, form, index)) {
           native_.blocks_[*block].last =
               std::max(native_.blocks_[*block].last, last_use_[id]);
           native_.places_[id] = {Place::Kind::block, *block};
@@ -203,31 +234,6 @@ class NativeProgram::Planner {
         }
       }
     }
-  }
-
-  /// The block of an operand that nobody reads after this result is written
-  /// over it.
-  std::optional<std::uint32_t> block_to_reuse(std::uint32_t group,
-                                              std::uint32_t id) {
-    const Step& step = native_.steps_[group];
-    if (!step.tile) return std::nullopt;
-    const std::size_t bytes = node(id).type.size_bytes();
-    for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
-      const Place& place = native_.places_[load.node];
-      if (place.kind != Place::Kind::block) continue;
-      Block& block = native_.blocks_[place.index];
-      if (block.last != group || last_use_[load.node] != group) continue;
-      if (node(load.node).type.size_bytes() != bytes) continue;
-      // Once: `last` moves on for the result, and no second one finds it.
-      if (std::find(reused_.begin(), reused_.end(), place.index) !=
-          reused_.end()) {
-        continue;
-      }
-      if (!reads_before(group, load.node, id)) continue;
-      if (last_use_[id] <= group) reused_.push_back(place.index);
-      return place.index;
-    }
-    return std::nullopt;
   }
 
   void place_scratch() {
@@ -262,7 +268,7 @@ class NativeProgram::Planner {
       ResultPlace place{access, std::nullopt};
       const Kind kind = node(access.root).kind;
       if (kind == Kind::input ||
-          (kind == Kind::parameter && is_carried(access.root))) {
+          (kind == Kind::parameter && is_carried_[access.root])) {
         place.block = snapshot(access, node(result).type);
         place.access.layout = Layout::row_major(node(result).type.shape);
       }
@@ -274,9 +280,10 @@ class NativeProgram::Planner {
   const Program& program_;
   const Grouping& grouping_;
   std::uint32_t end_;
-  std::vector<std::uint32_t> last_use_;
+  std::vector<std::uint32_t> last_use_;  // by node: a group, or end_
+  std::vector<bool> is_read_;            // by any group
   std::vector<bool> stored_;
-  std::vector<std::uint32_t> reused_;
+  std::vector<bool> is_carried_;
 };
 
 NativeProgram::NativeProgram(std::shared_ptr<const LoweredPlan> plan,
@@ -343,52 +350,6 @@ void NativeProgram::run(const Addresses& addresses, std::byte* arena,
                     size_bytes(copy.type.dtype),
                     arena + blocks_[copy.to].offset);
   }
-}
-
-std::string NativeProgram::describe() const {
-  const Program& list = program();
-  std::string result = fmt::format(
-      "native: {} groups, {} nodes by reference code, arena {} bytes, {} "
-      "threads, numerics exact\n",
-      steps_.size(), reference_nodes(), arena_bytes_, threads_);
-  const auto place_text = [&](std::uint32_t id) -> std::string {
-    const Place& place = places_[id];
-    switch (place.kind) {
-      case Place::Kind::none:
-        return "in registers";
-      case Place::Kind::leaf:
-        return "leaf";
-      case Place::Kind::carry:
-        return fmt::format("in place, carry {}",
-                           list.list.name_of(list.carries[place.index].input));
-      case Place::Kind::block: {
-        const Block& block = blocks_[place.index];
-        return fmt::format("arena {} + {}, groups {} to {}", block.offset,
-                           block.bytes, block.first,
-                           std::min<std::size_t>(block.last, steps_.size()));
-      }
-    }
-    return "";
-  };
-  for (std::size_t g = 0; g < steps_.size(); ++g) {
-    const Step& step = steps_[g];
-    const Group& group = plan_->grouping.groups[g];
-    result += fmt::format("group {}: {}", g, name(group.kind));
-    if (step.tile) {
-      result += fmt::format(", {} x {}, {} tiles, {} parts", group.rows,
-                            group.columns, step.tile->tile_count(), step.parts);
-    } else {
-      result += fmt::format(", kernel {}", step.single->kernel());
-    }
-    result += fmt::format(", scratch {}\n", blocks_[step.scratch_block].bytes);
-    for (const Group::Member& member : group.members) {
-      const graph::Node& node = list.list.nodes[member.node];
-      result += fmt::format("  %{:<4} {:<16} {:<16} {}\n", member.node,
-                            ops::name_of(node.op), node.type.text(),
-                            place_text(member.node));
-    }
-  }
-  return result;
 }
 
 }  // namespace topos::engines

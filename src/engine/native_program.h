@@ -50,7 +50,6 @@ class NativeProgram {
     std::optional<std::uint32_t> block = std::nullopt;
   };
 
-  const LoweredPlan& plan() const noexcept { return *plan_; }
   const Program& program() const noexcept { return plan_->simplified; }
   const std::vector<Step>& steps() const noexcept { return steps_; }
   const std::vector<Place>& places() const noexcept { return places_; }

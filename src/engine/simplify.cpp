@@ -170,7 +170,7 @@ class Simplifier {
   /// Common subexpressions: an equal operation on equal operands is one node,
   /// also up to a swap of the two operands of a commutative one.
   std::uint32_t append_once(const ops::Any& op, const Type& type, Ids x) {
-    const bool swaps = is_commutative(op);
+    const bool swaps = x.size() == 2 && is_commutative(op);
     std::size_t hash = hash_of(op);
     if (swaps) {
       hash = mix(mix(hash, std::min(x[0], x[1])), std::max(x[0], x[1]));
@@ -190,9 +190,7 @@ class Simplifier {
     like.kind = Kind::operation;
     like.op = op;
     like.type = type;
-    // The operands may lie in the pool that grows.
-    const std::vector<std::uint32_t> copy(x.begin(), x.end());
-    const std::uint32_t id = append(result_, like, copy, origin_);
+    const std::uint32_t id = append(result_, like, x, origin_);
     known_.emplace(hash, id);
     return id;
   }

@@ -29,7 +29,6 @@ class SingleProgram {
   bool by_reference() const noexcept { return by_reference_; }
   const char* kernel() const noexcept { return kernel_; }
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
-  const std::vector<Access>& operands() const noexcept { return operands_; }
 
   void run(const Addresses& addresses, std::byte* scratch,
            IndexFault& fault) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tensor/visit.h"
 #include "topos/error.h"
@@ -62,7 +63,7 @@ class TileProgram::Builder {
     }
     place_scratch();
     for (const auto& [node, load] : direct_) {
-      tile_.direct_loads_.push_back(load);
+      if (!read_otherwise_.contains(node)) tile_.direct_loads_.push_back(load);
     }
   }
 
@@ -179,7 +180,7 @@ class TileProgram::Builder {
   }
 
   std::uint32_t loaded(const Access& access, Extent reads, DType dtype) {
-    const Layout layout = collapsed(access.layout);
+    const Layout layout = access.layout.collapsed();
     const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
     Slot slot;
     slot.element_bytes = size_bytes(dtype);
@@ -206,7 +207,7 @@ class TileProgram::Builder {
       direct_slots_.emplace(access.root, at);
       return at;
     }
-    tile_.other_loads_.push_back(access.root);
+    read_otherwise_.insert(access.root);
     const auto [first, last] = loads_of_.equal_range(access.root);
     for (auto found = first; found != last; ++found) {
       const Load& load = tile_.loads_[found->second];
@@ -233,14 +234,14 @@ class TileProgram::Builder {
         access.layout.shape.element_count() ==
             program_.list.nodes[access.root].type.shape.element_count();
     if (!whole) {
-      tile_.other_loads_.push_back(access.root);
+      read_otherwise_.insert(access.root);
       return;
     }
     const auto [at, is_new] = direct_.try_emplace(
         access.root, DirectLoad{access.root, member_, reads});
     if (!is_new) {
       if (at->second.extent != reads) {
-        tile_.other_loads_.push_back(access.root);
+        read_otherwise_.insert(access.root);
       }
       at->second.last_read = member_;
     }
@@ -294,8 +295,8 @@ class TileProgram::Builder {
     tile_.cost_ += static_cast<double>(group_.rows) *
                    static_cast<double>(group_.columns) *
                    static_cast<double>(k) * 0.03;
-    tile_.other_loads_.push_back(left.root);
-    tile_.other_loads_.push_back(right.root);
+    read_otherwise_.insert(left.root);
+    read_otherwise_.insert(right.root);
     tile_.products_.push_back(product);
   }
 
@@ -358,6 +359,9 @@ class TileProgram::Builder {
   std::unordered_multimap<std::uint32_t, std::uint32_t> direct_slots_;
   std::unordered_multimap<std::uint32_t, std::size_t> loads_of_;
   std::map<std::uint32_t, DirectLoad> direct_;
+  /// Nodes that nothing may overwrite: the group reads them in another way,
+  /// too.
+  std::unordered_set<std::uint32_t> read_otherwise_;
 };
 
 TileProgram::TileProgram(const Program& program, const Grouping& grouping,

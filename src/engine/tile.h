@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/group.h"
+#include "engine/loads.h"
+#include "engine/row_formula.h"
 #include "kernels/matmul.h"
 #include "ops/elementwise.h"
 
@@ -17,27 +19,6 @@ namespace topos::engines {
 
 /// Where the elements of every node lie during a step, by node.
 using Addresses = std::vector<std::byte*>;
-
-/// A formula over the rows of a tile: x has `columns` elements a row; y as
-/// many, or one.
-using RowFunction = void (*)(const std::byte* x, std::byte* y, std::size_t rows,
-                             std::size_t columns);
-
-/// The kernel of a row formula; null if there is none.
-RowFunction row_function(const ops::Any& op, DType dtype);
-
-/// Repeats each of n elements `columns` times.
-using ExpandFunction = void (*)(const std::byte* x, std::byte* y,
-                                std::size_t rows, std::size_t columns);
-ExpandFunction expand_function(DType dtype);
-
-/// Elements [start, start + n) of a layout in row-major order.
-using LoadFunction = void (*)(const std::byte* base, const Layout& layout,
-                              std::int64_t start, std::size_t n, std::byte* to);
-LoadFunction load_function(DType dtype);
-
-/// The same layout with as few axes as express it.
-Layout collapsed(const Layout& layout);
 
 class TileProgram {
  public:
@@ -62,19 +43,16 @@ class TileProgram {
   void run(const Addresses& addresses, std::byte* shared, std::byte* worker,
            std::int64_t begin, std::int64_t end) const;
 
-  /// An operand that is read where it lies and so may be overwritten by a
-  /// result: the member at which it is read last.
+  /// An operand that is read where it lies, whole and in no other way, so that
+  /// a result may overwrite it: the member at which it is read last.
   struct DirectLoad {
     std::uint32_t node;
     std::size_t last_read;
     Extent extent;
   };
+  /// By node, ascending.
   const std::vector<DirectLoad>& direct_loads() const noexcept {
     return direct_loads_;
-  }
-  /// Nodes that are read otherwise, so that nothing may overwrite them.
-  const std::vector<std::uint32_t>& other_loads() const noexcept {
-    return other_loads_;
   }
 
  private:
@@ -139,7 +117,6 @@ class TileProgram {
   std::vector<Instruction> instructions_;
   std::vector<Product> products_;  // none or one
   std::vector<DirectLoad> direct_loads_;
-  std::vector<std::uint32_t> other_loads_;
   std::size_t worker_bytes_ = 0;
   std::size_t shared_bytes_ = 0;
   std::size_t pointers_bytes_ = 0;

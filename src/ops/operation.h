@@ -195,8 +195,6 @@ inline void expect_axes(const Axes& axes, int rank) {
   }
 }
 
-inline Layout layout_of(const Tensor& x) { return {x.shape(), x.strides(), 0}; }
-
 /// The elements of x for `for_each_position` over `layout_of(x)`.
 template <class T>
 const T* elements_of(const Tensor& x) {

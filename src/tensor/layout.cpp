@@ -31,34 +31,38 @@ bool Layout::is_contiguous() const {
   return !gaps;
 }
 
+Layout Layout::collapsed() const {
+  Layout result{{}, {}, offset};
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (!result.shape.empty() &&
+        result.strides[-1] == strides[axis] * shape[axis]) {
+      result.shape[-1] *= shape[axis];
+      result.strides[-1] = strides[axis];
+    } else {
+      result.shape.push_back(shape[axis]);
+      result.strides.push_back(strides[axis]);
+    }
+  }
+  return result;
+}
+
 std::optional<Layout> Layout::reshaped(const Shape& to) const {
   Layout result{to, row_major_strides(to), offset};
   if (shape.element_count() == 0 || is_contiguous()) return result;
 
   // Old axes are merged into runs over which one stride counts; each run must
   // be tiled exactly by new axes.
-  Shape old_extents;
-  Strides old_strides;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 1) continue;
-    if (!old_extents.empty() &&
-        old_strides[-1] == strides[axis] * shape[axis]) {
-      old_extents[-1] *= shape[axis];
-      old_strides[-1] = strides[axis];
-    } else {
-      old_extents.push_back(shape[axis]);
-      old_strides.push_back(strides[axis]);
-    }
-  }
-  int run = old_extents.rank() - 1;
-  std::int64_t left = run >= 0 ? old_extents[run] : 1;
-  std::int64_t step = run >= 0 ? old_strides[run] : 1;
+  const Layout runs = collapsed();
+  int run = runs.shape.rank() - 1;
+  std::int64_t left = run >= 0 ? runs.shape[run] : 1;
+  std::int64_t step = run >= 0 ? runs.strides[run] : 1;
   for (int axis = to.rank() - 1; axis >= 0; --axis) {
     if (to[axis] == 1) continue;
     if (left == 1) {
       --run;
-      left = old_extents[run];
-      step = old_strides[run];
+      left = runs.shape[run];
+      step = runs.strides[run];
     }
     if (left % to[axis] != 0) return std::nullopt;
     result.strides[axis] = step;

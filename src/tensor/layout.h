@@ -26,6 +26,8 @@ struct Layout {
   /// Row-major without gaps, from `offset` on. Axes of extent 1 do not count.
   bool is_contiguous() const;
 
+  /// The same positions in the same order with as few axes as express them.
+  Layout collapsed() const;
   /// The same elements in row-major order, if strides can express it.
   std::optional<Layout> reshaped(const Shape& shape) const;
   Layout permuted(const Axes& axes) const;
@@ -33,6 +35,9 @@ struct Layout {
   Layout broadcasted(const Shape& shape, const Axes& axes) const;
   Layout reversed(const Axes& axes) const;
 };
+
+/// Where the elements of a tensor lie from its first one on.
+inline Layout layout_of(const Tensor& x) { return {x.shape(), x.strides(), 0}; }
 
 /// Calls `f(position)` for each element in row-major order, with its position
 /// as `layout` says.

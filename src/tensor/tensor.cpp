@@ -36,10 +36,6 @@ std::shared_ptr<std::byte> allocate(const Type& type) {
           }};
 }
 
-Layout layout_of(const Tensor& tensor) {
-  return {tensor.shape(), tensor.strides(), 0};
-}
-
 void expect_dtype(DType asked, const Type& found) {
   if (asked != found.dtype) {
     throw DTypeError(fmt::format("elements of {} were asked of {}", name(asked),

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <new>
@@ -20,6 +21,7 @@
 #include "engine/builds.h"
 #include "engine/native_program.h"
 #include "engine/random_network.h"
+#include "ops/catalog.h"
 #include "support/random.h"
 #include "support/tensors.h"
 #include "topos/topos.h"
@@ -79,6 +81,7 @@ void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
 namespace topos::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// Tanh layers under SGD, as small as the makemore one is.
@@ -165,7 +168,10 @@ TEST(Memory, AWarmedStepOfAnyOperationAllocatesNothing) {
   }
   EXPECT_EQ(found, 0);
   if (slowness > 1) return;
-  for (std::int64_t count : counts) EXPECT_GT(count, 0) << "of an operation";
+  std::size_t at = 0;
+  ops::All::for_each([&]<class Op>() {
+    EXPECT_GT(counts[at++], 0) << Op::name << " never occurred";
+  });
 }
 
 TEST(Memory, TheArenaIsAsLargeAsItSays) {
@@ -361,6 +367,87 @@ TEST(LongChains, OfOtherShapesTakeLinearTime) {
   std::printf("%d terms: %.2f s, %d: %.2f s\n", length / 8, eighth, length,
               whole);
   EXPECT_LT(whole, 30 * eighth + 1.0);
+}
+
+/// Processor time, which does not depend on who else uses the machine.
+double cpu_seconds_of(const std::function<void()>& body) {
+  const std::clock_t start = std::clock();
+  body();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+/// One group with many carries, many loads of blocks and many stored results;
+/// and as many carries that change places.
+TEST(LongChains, ManyCarriesTakeLinearTime) {
+  const auto carried = [](int n) {
+    Tape tape;
+    const Value table =
+        tape.parameter("table", tensor("f32[3, 2]{1 2 3 4 5 6}"));
+    Value total = tape.constant(tensor("f32[2]{0 0}"));
+    Entry entry;
+    std::vector<Value> others;
+    for (int i = 0; i < n; ++i) {
+      const std::string name = std::to_string(i);
+      const Value x = tape.input("x" + name, f32, {2});
+      const Value next = x * 0.5 + 1.0;
+      // A group of its own, whose block is free once it is added.
+      const Value row = gather(table, tape.constant(Tensor::scalar(i % 3)));
+      const Value kept = row * 2.0 - x;
+      total = total + next * kept;
+      others.push_back(tape.input("y" + name, f32, {2}));
+      entry.carry(x, next).result(kept);
+    }
+    for (int i = 0; i < n; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      entry.carry(others[at], others[static_cast<std::size_t>(n - 1 - i)]);
+    }
+    const Network network = tape.seal();
+    const Plan plan = network.lower(entry.result(total));
+    Session session = native::open(network, {.threads = 1});
+    Session plain = interpreter::open(network);
+    EXPECT_TRUE(
+        bits_equal(session.step(plan).of(total), plain.step(plan).of(total)));
+  };
+  const int count = slowness > 1 ? 800 : 20000;
+  carried(count / 8);
+  const double eighth = cpu_seconds_of([&] { carried(count / 8); });
+  const double whole = cpu_seconds_of([&] { carried(count); });
+  std::printf("%d carries: %.2f s, %d: %.2f s\n", count / 4, eighth, count * 2,
+              whole);
+  EXPECT_LT(whole, 20 * eighth + 0.3);
+}
+
+// ---- Descriptions ----------------------------------------------------------
+
+TEST(Describe, SaysWhereScratchSnapshotsAndCarriesAre) {
+  Tape tape;
+  const Value w = tape.parameter("w", tensor("f32[2]{1 2}"));
+  const Value a = tape.input("a", f32, {2});
+  const Value b = tape.input("b", f32, {2});
+  const Value same = tape.input("same", f32, {2});
+  const Value fed = tape.input("fed", f32, {2});
+  const Value next = exp(w) * fed;
+  const Network network = tape.seal();
+  const Plan plan = network.lower(Entry()
+                                      .carry(w, next)
+                                      .carry(a, b)
+                                      .carry(b, a)
+                                      .carry(same, same)
+                                      .result(fed));
+  const std::string text = native::open(network).describe(plan);
+  EXPECT_THAT(text, ContainsRegex("scratch [0-9]+ \\+ [0-9]+\n"));
+  EXPECT_THAT(text,
+              ContainsRegex("snapshot %[0-9]+ \"a\" to arena [0-9]+ \\+ 8"));
+  EXPECT_THAT(text,
+              ContainsRegex("snapshot %[0-9]+ \"b\" to arena [0-9]+ \\+ 8"));
+  EXPECT_THAT(text,
+              ContainsRegex("snapshot %[0-9]+ \"fed\" to arena [0-9]+ \\+ 8"));
+  EXPECT_THAT(text,
+              ContainsRegex("carry %[0-9]+ \"w\" <- %[0-9]+, in place\n"));
+  EXPECT_THAT(text, ContainsRegex(
+                        "carry %[0-9]+ \"a\" <- %[0-9]+, copied at the end\n"));
+  EXPECT_THAT(text,
+              ContainsRegex("carry %[0-9]+ \"same\" <- %[0-9]+, as it is\n"));
 }
 
 }  // namespace

@@ -79,15 +79,6 @@ TEST_P(RandomNetworks, HaveTheInterpretersBits) {
   });
 }
 
-/// Programs that once went wrong.
-TEST(EarlierFaults, StayMended) {
-  // 3708: an operation with one operand, under the hash of one with two.
-  for (std::uint64_t seed : {3708}) {
-    EXPECT_EQ(compare_engines(random_network(seed, {32, 64}), {1, 2}), "")
-        << seed;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     All, RandomNetworks,
     testing::Values(Sizes{"small", {32, 64}, {1, 2}, 1, 6000},

@@ -87,7 +87,7 @@ TEST_F(Refusals, WrongOptions) {
       {{"--seed", "18446744073709551616"}, "--seed"},
       {{"--seed", "seven"}, "--seed"},
       {{"--seed", "010"}, "--seed: 010 is not a whole number"},
-      {{"--resume=3"}, "--resume"},
+      {{"--resume=3"}, "resume was given a disallowed flag override"},
       {{"--threads", "-1"}, "--threads"},
       {{"--threads", "100000"}, "--threads"},
       {{"--engine", "xla"}, "--engine: xla not in {interpreter,native}"},

@@ -262,7 +262,7 @@ class Server:
         if file is None:
             data = payload.rest()
         else:  # an array over the pages keeps them
-            data = mmap.mmap(file, 0, prot=mmap.PROT_READ)
+            data = mmap.mmap(file, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=mmap.PROT_READ)
         aliased = file is not None and flags & BORROWED
         self.buffers[number] = self.jax.put(name, extents, data, device, aliased)
 

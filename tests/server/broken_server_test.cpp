@@ -94,6 +94,8 @@ std::string why_not(const std::string& python) {
   return why_not(options, 4);
 }
 
+bool has_python() { return std::system("python3 -I -S -c '' 2>&1") == 0; }
+
 TEST(BrokenServer, ProgramsThatAreNoneSaySo) {
   EXPECT_THAT(why_not("/nonexistent/python"),
               HasSubstr("/nonexistent/python cannot be started: No such file"));
@@ -190,9 +192,7 @@ TEST(BrokenServer, ThePythonIsNamedInTheEnvironment) {
 }
 
 TEST(BrokenServer, APythonWithoutJaxSaysHowToInstallIt) {
-  if (std::system("python3 -I -S -c '' 2>&1") != 0) {
-    GTEST_SKIP() << "there is no python3 on PATH";
-  }
+  if (!has_python()) GTEST_SKIP() << "there is no python3 on PATH";
   EXPECT_THAT(
       why_not("python3 -I -S"),
       AllOf(HasSubstr("cannot import jax: No module named 'jax'"),
@@ -273,6 +273,59 @@ std::string failure(double most_seconds, const std::function<void()>& call) {
   const std::chrono::duration<double> taken = Clock::now() - start;
   EXPECT_LT(taken.count(), most_seconds) << why;
   return why;
+}
+
+// Knows the frames, and of the answers only the first two.
+constexpr const char* impostor = R"(
+import socket, struct
+end = socket.socket(fileno=0)
+def take(size):
+    data = b""
+    while len(data) < size:
+        data += end.recv(size - len(data)) or exit()
+    return data
+text = struct.pack("<I4s", 4, b"fake")
+answers = {1: struct.pack("<I", 1) + 5 * text, 4: bytes(33), 5: b"ab"}
+while True:
+    magic, protocol, kind, files, request, size = struct.unpack(
+        "<IHBBQQ", take(24))
+    take(size)
+    if kind in answers:
+        answer = answers[kind]
+        end.sendall(struct.pack("<IHBBQQ", magic, protocol, 100, 0, request,
+                                len(answer)) + answer)
+)";
+
+TEST(BrokenServer, ResultsThatAreCutShortAreNoResults) {
+  if (!has_python()) GTEST_SKIP() << "there is no python3 on PATH";
+  const Scripts scripts;
+  std::ofstream(scripts.path("impostor.py")) << impostor;
+  ServerOptions options;
+  options.python = "python3 -I -S " + scripts.path("impostor.py");
+  const auto client = open_server(options);
+  EXPECT_THAT(client->description(),
+              HasSubstr("fake, 1 device, jax fake, jaxlib fake, Python fake"));
+  const Program program = identity({f32, {}});
+  const auto step = client->compile(program.text, program.signature, {});
+  EXPECT_FALSE(step->memory());
+  const auto x = put(*client, Tensor());
+  Buffer* const argument = x.get();
+  EXPECT_THAT(
+      failure(2,
+              [&] {
+                step->execute({&argument, 1});
+              }),
+      HasSubstr("malformed: a field of 4 bytes where its answer has 2"));
+  EXPECT_FALSE(has_children());
+}
+
+TEST(BrokenServer, PlatformsThatJaxDoesNotKnowAreRefused) {
+  TOPOS_NEEDS_JAX();
+  ServerOptions options;
+  options.platform = "abacus";
+  EXPECT_THAT(why_not(options, 20), HasSubstr("abacus"));
+  const Variable platforms("JAX_PLATFORMS", "slide_rule");
+  EXPECT_THAT(why_not(ServerOptions{}, 20), HasSubstr("slide_rule"));
 }
 
 TEST(BrokenServer, OneKilledInTheMiddleOfAStepIsReportedForGood) {

@@ -84,7 +84,7 @@ TEST_F(OnServer, EveryTypeComesBackAsItWent) {
 }
 
 TEST_F(OnServer, SharedMemoryTakesOverWhereTensorsAreLarge) {
-  for (const std::int64_t size : {1 << 10, 1 << 16, 1 << 24}) {
+  for (const std::int64_t size : {1 << 10, 1 << 18, 1 << 24}) {
     for (const std::int64_t extent : {size - 1, size, size + 1}) {
       const Type type = {boolean, {extent}};
       const auto bytes = some_bytes(type);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/arguments.h"
 #include "runtime/device_client.h"
 #include "runtime/pjrt_plugin.h"
 
@@ -26,33 +27,20 @@ struct PjrtConnection {
 
 raw::ElementType element_type(DType dtype);
 
-class PjrtBuffer final : public Buffer {
+class PjrtBuffer final : public PlacedBuffer {
  public:
   PjrtBuffer(std::shared_ptr<const PjrtConnection> connection,
-             raw::Buffer* buffer, Type type, int device, bool borrowed)
-      : connection_(std::move(connection)),
-        handle_(connection_->plugin, buffer),
-        type_(type),
-        device_(device),
-        borrowed_(borrowed) {}
+             raw::Buffer* buffer, const Type& type, int device, bool borrowed)
+      : PlacedBuffer(connection.get(), type, device, borrowed),
+        connection_(std::move(connection)),
+        handle_(connection_->plugin, buffer) {}
 
   const PjrtConnection& connection() const noexcept { return *connection_; }
   raw::Buffer* raw() const noexcept { return handle_.get(); }
-  const Type& type() const noexcept { return type_; }
-  int device() const noexcept { return device_; }
-  /// Over the caller's memory, which stays as it is.
-  bool borrowed() const noexcept { return borrowed_; }
-  /// Donated, and so without memory.
-  bool gone() const noexcept { return gone_; }
-  void set_gone() noexcept { gone_ = true; }
 
  private:
   std::shared_ptr<const PjrtConnection> connection_;
   Handle<raw::BufferDestroy> handle_;
-  Type type_;
-  int device_;
-  bool borrowed_;
-  bool gone_ = false;
 };
 
 /// \throws UsageError  another client's

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/arguments.h"
 #include "runtime/compile_options.h"
 #include "topos/error.h"
 
@@ -18,31 +17,6 @@ namespace {
 
 using LoadedHandle = Handle<raw::LoadedExecutableDestroy>;
 using ExecutableHandle = Handle<raw::ExecutableDestroy>;
-
-// MLIR names a place as `-:LINE:COLUMN:`. Appends that line of the text.
-std::string with_line_quoted(const std::string& message,
-                             std::string_view text) {
-  constexpr std::string_view mark = "-:";
-  for (auto at = message.find(mark); at != std::string::npos;
-       at = message.find(mark, at + 1)) {
-    const char* first = message.data() + at + mark.size();
-    const char* last = message.data() + message.size();
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(first, last, number);
-    if (error != std::errc() || end == last || *end != ':' || number == 0) {
-      continue;
-    }
-    std::string_view rest = text;
-    for (std::size_t line = 1; line < number; ++line) {
-      const auto newline = rest.find('\n');
-      if (newline == std::string_view::npos) return message;
-      rest.remove_prefix(newline + 1);
-    }
-    return fmt::format("{}\nline {} of the text: {}", message, number,
-                       rest.substr(0, rest.find('\n')));
-  }
-  return message;
-}
 
 ExecutableHandle executable_of(const Plugin& plugin,
                                const LoadedHandle& loaded) {
@@ -137,8 +111,6 @@ class PjrtExecutable final : public Executable {
  private:
   void check_results() const;
   std::vector<PjrtBuffer*> checked(std::span<Buffer* const> arguments) const;
-  void check_argument(const PjrtBuffer& buffer, std::size_t device,
-                      std::size_t at) const;
   void mark_donated(std::span<PjrtBuffer* const> arguments, bool all) const;
 
   std::shared_ptr<const PjrtConnection> connection_;
@@ -184,55 +156,13 @@ void PjrtExecutable::check_results() const {
   }
 }
 
-void PjrtExecutable::check_argument(const PjrtBuffer& buffer,
-                                    std::size_t device, std::size_t at) const {
-  const auto refuse = [&](const std::string& clause) {
-    throw UsageError(
-        fmt::format("argument {} of device {} {}", at, device, clause));
-  };
-  const Type& wanted = signature_.arguments[at];
-  if (&buffer.connection() != connection_.get()) {
-    refuse("is another client's");
-  }
-  if (buffer.gone()) refuse("was donated to an earlier run");
-  if (buffer.type() != wanted) {
-    refuse(fmt::format("is {}, not {}", buffer.type().text(), wanted.text()));
-  }
-  if (buffer.device() != static_cast<int>(device)) {
-    refuse(fmt::format("lies on device {}", buffer.device()));
-  }
-  if (signature_.donated_to[at] && buffer.borrowed()) {
-    refuse("is donated, but its memory is borrowed");
-  }
-}
-
 std::vector<PjrtBuffer*> PjrtExecutable::checked(
     std::span<Buffer* const> arguments) const {
-  const std::size_t per_device = signature_.arguments.size();
-  if (arguments.size() != devices_ * per_device) {
-    throw UsageError(fmt::format(
-        "the program takes {} arguments on each of {} devices, not {} in all",
-        per_device, devices_, arguments.size()));
-  }
+  check_arguments(signature_, devices_, connection_.get(), arguments);
   std::vector<PjrtBuffer*> out;
   out.reserve(arguments.size());
-  std::set<const Buffer*> donated;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::size_t at = i % per_device;
-    auto* buffer = dynamic_cast<PjrtBuffer*>(arguments[i]);
-    if (buffer == nullptr) {
-      throw UsageError(fmt::format(
-          "argument {} of device {} is {}", at, i / per_device,
-          arguments[i] == nullptr ? "no buffer" : "another client's"));
-    }
-    check_argument(*buffer, i / per_device, at);
-    if (signature_.donated_to[at]) donated.insert(buffer);
-    out.push_back(buffer);
-  }
-  for (const Buffer* buffer : donated) {
-    if (std::ranges::count(arguments, buffer) > 1) {
-      throw UsageError("a donated buffer is given as two arguments");
-    }
+  for (Buffer* argument : arguments) {
+    out.push_back(static_cast<PjrtBuffer*>(argument));
   }
   return out;
 }
@@ -320,15 +250,6 @@ std::optional<MemoryStats> PjrtExecutable::memory() const {
                      .result_bytes = query->output_size_in_bytes,
                      .alias_bytes = query->alias_size_in_bytes,
                      .temporary_bytes = query->temp_size_in_bytes};
-}
-
-void check_signature(const Signature& signature) {
-  if (signature.donated_to.size() != signature.arguments.size()) {
-    throw UsageError(fmt::format(
-        "the signature has {} arguments, but says of {} whether they are "
-        "donated",
-        signature.arguments.size(), signature.donated_to.size()));
-  }
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ class Channel:
 
     def next(self):
         """Kind, request, payload and file; the caller closes the file."""
-        magic, protocol, kind, files, request, length = HEADER.unpack(self.take(HEADER.size))
+        header = HEADER.unpack(self.take(HEADER.size))
+        magic, protocol, kind, files, request, length = header
         if magic != MAGIC or protocol != PROTOCOL or length > GREATEST_FRAME:
             sys.exit(
                 f"xla_server.py speaks protocol {PROTOCOL}; this is not it: magic "
@@ -151,15 +152,14 @@ class Program:
 
     def run(self, arguments):
         """Arguments and results [device][i], flat; waits for the results."""
-        if self.partitions == 1:
-            results = self.loaded.execute(arguments)
-        else:
+        if self.partitions > 1:
             count = len(arguments) // self.partitions
             shards = [arguments[i::count] for i in range(count)]
-            by_result = self.loaded.execute_sharded(
-                [self.jax.together(s, self.arrangement) for s in shards]
-            ).disassemble_into_single_device_arrays()
-            results = [r[d] for d in range(self.partitions) for r in by_result]
+            arguments = [self.jax.together(s, self.arrangement) for s in shards]
+        by_result = self.loaded.execute_sharded(
+            arguments
+        ).disassemble_into_single_device_arrays()
+        results = [r[d] for d in range(self.partitions) for r in by_result]
         self.jax.wait(results)
         if not self.checked:
             self.check(results)
@@ -188,7 +188,11 @@ class Jax:
                 f"import jax: {error}; `{sys.executable} -m pip install jax` installs "
                 "it, and TOPOS_XLA_PYTHON names another Python"
             ) from error
-        self.versions = (python_platform.python_version(), jax.__version__, jaxlib.__version__)
+        self.versions = (
+            python_platform.python_version(),
+            jax.__version__,
+            jaxlib.__version__,
+        )
         try:
             jax.config.update("jax_enable_x64", True)
             if cpu_devices > 1:
@@ -209,7 +213,7 @@ class Jax:
         except (ImportError, AttributeError) as error:
             raise Refused(
                 f"jax {jax.__version__} with jaxlib {jaxlib.__version__} lacks what this "
-                f"needs: {error}; known to work are jax 0.10 to 0.12"
+                f"needs: {error}; it is made for jax 0.10 to 0.12"
             ) from error
         self.client = get_backend(platform or None)
         self.devices = tuple(self.client.local_devices())
@@ -262,7 +266,8 @@ class Server:
         if file is None:
             data = payload.rest()
         else:  # an array over the pages keeps them
-            data = mmap.mmap(file, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=mmap.PROT_READ)
+            pages = mmap.MAP_SHARED | mmap.MAP_POPULATE
+            data = mmap.mmap(file, 0, flags=pages, prot=mmap.PROT_READ)
         aliased = file is not None and flags & BORROWED
         self.buffers[number] = self.jax.put(name, extents, data, device, aliased)
 

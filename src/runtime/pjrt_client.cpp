@@ -1,7 +1,6 @@
 #include "runtime/pjrt_client.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <span>
@@ -99,29 +98,6 @@ PjrtConnection connect(const Plugin& plugin, const PjrtOptions& options) {
     return connect(plugin, counted);
   }
   return out;
-}
-
-const Plugin& first_that_loads() {
-  std::string tried;
-  for (const PluginCandidate& candidate : plugin_candidates()) {
-    try {
-      return Plugin::load(candidate.path);
-    } catch (const RuntimeError& error) {
-      tried += fmt::format("\n  {} ({})", error.message(), candidate.origin);
-    }
-  }
-  if (!tried.empty()) {
-    throw RuntimeError("no PJRT plugin can be used:" + tried);
-  }
-  std::string folders;
-  for (const auto& folder : site_packages()) {
-    folders += "\n  " + folder.string();
-  }
-  if (folders.empty()) folders = "\n  (no folder of Python packages was found)";
-  throw RuntimeError(fmt::format(
-      "no PJRT plugin was found. TOPOS_PJRT_PLUGIN may name one; looked for {} "
-      "in{}",
-      fmt::join(plugin_patterns(), ", "), folders));
 }
 
 class PjrtClient final : public Client {
@@ -271,8 +247,9 @@ std::unique_ptr<Client> pjrt_client(const PjrtOptions& options) {
     throw UsageError(
         fmt::format("a client of {} devices cannot be", options.devices));
   }
-  const Plugin& plugin = options.plugin.empty() ? first_that_loads()
-                                                : Plugin::load(options.plugin);
+  const Plugin& plugin = options.plugin.empty()
+                             ? Plugin::load_first(plugin_candidates())
+                             : Plugin::load(options.plugin);
   auto connection = std::make_shared<PjrtConnection>(connect(plugin, options));
   const auto wanted = static_cast<std::size_t>(options.devices);
   if (connection->devices.size() < wanted) {

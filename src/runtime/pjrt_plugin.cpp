@@ -92,6 +92,29 @@ const Plugin& Plugin::load(const fs::path& path) {
   return *loaded.emplace(file, std::move(plugin)).first->second;
 }
 
+const Plugin& Plugin::load_first(std::span<const PluginCandidate> candidates) {
+  std::string tried;
+  for (const PluginCandidate& candidate : candidates) {
+    try {
+      return load(candidate.path);
+    } catch (const RuntimeError& error) {
+      tried += fmt::format("\n  {} ({})", error.message(), candidate.origin);
+    }
+  }
+  if (!tried.empty()) {
+    throw RuntimeError("no PJRT plugin can be used:" + tried);
+  }
+  std::string folders;
+  for (const fs::path& folder : site_packages()) {
+    folders += "\n  " + folder.string();
+  }
+  if (folders.empty()) folders = "\n  (no folder of Python packages is here)";
+  throw RuntimeError(fmt::format(
+      "no PJRT plugin was found. TOPOS_PJRT_PLUGIN may name one; looked for {} "
+      "in{}",
+      fmt::join(plugin_patterns(), ", "), folders));
+}
+
 Plugin::Plugin(fs::path path, const raw::Api* api)
     : path_(std::move(path)), api_(api), minor_(api->version.minor) {
   for (const raw::Entry& entry :

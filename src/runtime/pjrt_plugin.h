@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/pjrt_api.h"
+#include "runtime/pjrt_discovery.h"
 
 /// \file
 /// A PJRT plugin in this process: its functions, its errors as exceptions, its
@@ -27,6 +29,11 @@ class Plugin {
   /// \throws RuntimeError  the loader's message; or it is no plugin; or its
   ///                       version, with the ones that topos calls
   static const Plugin& load(const std::filesystem::path& path);
+
+  /// The first that loads.
+  /// \throws RuntimeError  none does: why, for each; or there are none: what
+  ///                       was looked for, and where
+  static const Plugin& load_first(std::span<const PluginCandidate> candidates);
 
   const std::filesystem::path& path() const noexcept { return path_; }
   int minor() const noexcept { return minor_; }

@@ -41,7 +41,7 @@ class ExecutableCache {
   std::filesystem::path folder_;
 };
 
-/// What decides the machine code beside text and options: the plugin's bytes,
+/// What decides the machine code beside text and options: the plugin's file,
 /// this processor and how many of it the process may use, and the variables
 /// that XLA reads. Found once per process and plugin.
 std::string compiler_identity(const std::filesystem::path& plugin);

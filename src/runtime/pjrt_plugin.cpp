@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,6 +89,9 @@ const Plugin& Plugin::load(const fs::path& path) {
   }
   const std::lock_guard lock(mutex);
   if (const auto at = loaded.find(file); at != loaded.end()) return *at->second;
+  // As jax does: without it every client that is made is news on stderr.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): stated in the header.
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);
   std::unique_ptr<Plugin> plugin(new Plugin(file, open_plugin(file)));
   return *loaded.emplace(file, std::move(plugin)).first->second;
 }

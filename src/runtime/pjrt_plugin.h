@@ -26,6 +26,9 @@ class Plugin {
   /// Loads a plugin and readies it; once per file and process. It stays until
   /// the process ends: plugins start threads and cannot be unloaded.
   ///
+  /// Sets TF_CPP_MIN_LOG_LEVEL to 1 (no news, warnings) unless it is set: not
+  /// while another thread reads the environment.
+  ///
   /// \throws RuntimeError  the loader's message; or it is no plugin; or its
   ///                       version, with the ones that topos calls
   static const Plugin& load(const std::filesystem::path& path);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -142,14 +143,22 @@ TEST(ExecutableCache, TheFolderIsOursThenTheDesktopsThenHome) {
   EXPECT_EQ(default_cache_folder(), "");
 }
 
-TEST(CompilerIdentity, ChangesWithThePluginsBytesAndXlasVariables) {
+TEST(CompilerIdentity, ChangesWithThePluginsFileAndXlasVariables) {
   const TemporaryFolder folder;
   overwrite(folder / "one.so", std::string(100, 'a'));
   overwrite(folder / "two.so", std::string(99, 'a') + "b");
   overwrite(folder / "same.so", std::string(100, 'a'));
+  const auto time = fs::last_write_time(folder / "one.so");
+  for (const char* name : {"two.so", "same.so"}) {
+    fs::last_write_time(folder / name, time);
+  }
   const std::string one = compiler_identity(folder / "one.so");
   EXPECT_EQ(compiler_identity(folder / "same.so"), one);
   EXPECT_NE(compiler_identity(folder / "two.so"), one);
+  // Another time, in a file that is not known yet.
+  overwrite(folder / "later.so", std::string(100, 'a'));
+  fs::last_write_time(folder / "later.so", time + std::chrono::seconds(1));
+  EXPECT_NE(compiler_identity(folder / "later.so"), one);
   const EnvironmentVariable flags("XLA_FLAGS", "--xla_something");
   EXPECT_NE(compiler_identity(folder / "one.so"), one);
   EXPECT_THAT(one, testing::AnyOf(HasSubstr("flags"), HasSubstr("Features")));

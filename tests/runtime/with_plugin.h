@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ class WithPlugin : public testing::Test {
     try {
       client_ = make_client();
     } catch (const RuntimeError& error) {
+      // One that was asked for by name is no accident.
+      if (std::getenv("TOPOS_PJRT_PLUGIN") != nullptr) throw;
       GTEST_SKIP() << error.message();
     }
     static bool said = false;

@@ -46,14 +46,8 @@ std::pair<std::string, std::string> key_and_program(const fs::path& file) {
 // text lies the program of another.
 class PjrtCache : public WithPlugin {
  protected:
-  static std::unique_ptr<Client> cached_client(const fs::path& folder) {
-    PjrtOptions options;
-    options.cache = folder;
-    return pjrt_client(options);
-  }
-
   float add_one(const fs::path& folder) {
-    client_ = cached_client(folder);
+    client_ = make_client(1, folder);
     const auto program = client_->compile(add_text("1.0"), add_signature(), {});
     return run(*program, add_signature(), {ones})[0].at<float>({0});
   }
@@ -64,7 +58,7 @@ class PjrtCache : public WithPlugin {
     const auto files = files_in(folder.path());
     EXPECT_EQ(files.size(), 1U);
     const TemporaryFolder other;
-    cached_client(other.path())->compile(add_text("2.0"), add_signature(), {});
+    make_client(1, other.path())->compile(add_text("2.0"), add_signature(), {});
     const std::string key = key_and_program(files.at(0)).first;
     ExecutableCache(folder.path())
         .store(key, key_and_program(files_in(other.path()).at(0)).second);
@@ -82,7 +76,7 @@ TEST_F(PjrtCache, AHitIsNotCompiled) {
 TEST_F(PjrtCache, TextAndOptionsAreInTheKey) {
   const TemporaryFolder folder;
   swap_programs(folder);
-  client_ = cached_client(folder.path());
+  client_ = make_client(1, folder.path());
   const auto compile = [&](const std::string& text,
                            const CompileOptions& options) {
     const auto program = client_->compile(text, add_signature(), options);
@@ -117,7 +111,7 @@ TEST_F(PjrtCache, AFolderThatCannotBeWrittenFailsNothing) {
 TEST_F(PjrtCache, WhatIsLoadedKnowsItsMemoryAndDonates) {
   const TemporaryFolder folder;
   for (int round = 0; round < 2; ++round) {
-    client_ = cached_client(folder.path());
+    client_ = make_client(1, folder.path());
     const auto program =
         client_->compile(add_text("1.0", true), add_signature(true), {});
     ASSERT_TRUE(program->memory());

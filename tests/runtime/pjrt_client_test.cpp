@@ -87,19 +87,30 @@ TEST_F(PjrtClient, HandlesMayGoInAnyOrder) {
 }
 
 TEST_F(PjrtClient, CompileErrorsQuoteTheLine) {
-  const std::string text =
-      "module {\n"
-      "  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-      "    %y = stablehlo.add %x, %z : tensor<4xf32>\n"
-      "    return %y : tensor<4xf32>\n"
-      "  }\n"
-      "}\n";
-  EXPECT_THAT(
-      [&] { client_->compile(text, add_signature(), {}); },
-      ThrowsMessage<RuntimeError>(AllOf(
-          StartsWith("PJRT_Client_Compile: "),
-          HasSubstr("-:3:28: error: use of undeclared SSA value name"),
-          HasSubstr("\nline 3 of the text:     %y = stablehlo.add %x, %z"))));
+  const auto compile = [&](const std::string& line) {
+    return [this, text =
+                      "module {\n"
+                      "  func.func @main(%x: tensor<4xf32>)\n"
+                      "      -> tensor<4xf32> {\n"
+                      "    " +
+                      line +
+                      "\n"
+                      "    return %y : tensor<4xf32>\n"
+                      "  }\n"
+                      "}\n"] { client_->compile(text, add_signature(), {}); };
+  };
+  const auto says = [](const std::string& words, const std::string& line) {
+    return ThrowsMessage<RuntimeError>(
+        AllOf(StartsWith("PJRT_Client_Compile: "), HasSubstr(words),
+              HasSubstr("\nline 4 of the text:     " + line)));
+  };
+  const std::string unknown = "%y = stablehlo.add %x, %z : tensor<4xf32>";
+  EXPECT_THAT(compile(unknown),
+              says("-:4:28: error: use of undeclared SSA value name", unknown));
+  const std::string wrong_axis =
+      "%y = stablehlo.transpose %x, dims = [1] : "
+      "(tensor<4xf32>) -> tensor<4xf32>";
+  EXPECT_THAT(compile(wrong_axis), says("permutation", wrong_axis));
   // The process and the client live on.
   EXPECT_NO_THROW(client_->compile(add_text("1.0"), add_signature(), {}));
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/temporary_folder.h"
 #include "runtime/pjrt_client.h"
 #include "topos/error.h"
 #include "with_plugin.h"
@@ -254,8 +255,6 @@ TEST_F(PjrtExecute, TwoDevicesSumTheirPartsTogether) {
   if (!client_->description().starts_with("cpu")) {
     GTEST_SKIP() << "asks for two devices of a CPU";
   }
-  client_ = make_client(2);
-  ASSERT_EQ(client_->device_count(), 2);
   constexpr const char* text = R"(module {
   func.func public @main(
       %x: tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
@@ -273,22 +272,27 @@ TEST_F(PjrtExecute, TwoDevicesSumTheirPartsTogether) {
 )";
   const Type part = {f32, {2, 2}};
   const Signature signature = {{part}, {{f32, {2}}, part}, {std::nullopt}};
-  const auto program =
-      client_->compile(text, signature, {.partitions = 2, .overrides = {}});
+  // Compiled, then loaded.
+  const TemporaryFolder cache;
+  for (int round = 0; round < 2; ++round) {
+    client_ = make_client(2, cache.path());
+    ASSERT_EQ(client_->device_count(), 2);
+    const auto program =
+        client_->compile(text, signature, {.partitions = 2, .overrides = {}});
+    const auto first = put(Tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), 0);
+    const auto second = put(Tensor({2, 2}, {5.0f, 6.0f, 7.0f, 8.0f}), 1);
+    std::array<Buffer*, 2> arguments = {first.get(), second.get()};
+    const auto results = program->execute(arguments);
+    ASSERT_EQ(results.size(), 4U);  // [device][result]
+    EXPECT_EQ(read(*results[0], {f32, {2}}).text(), "f32[2]{16 20}");
+    EXPECT_EQ(read(*results[1], part).text(), "f32[2, 2]{-15 -18 -13 -16}");
+    EXPECT_EQ(read(*results[2], {f32, {2}}).text(), "f32[2]{16 20}");
+    EXPECT_EQ(read(*results[3], part).text(), "f32[2, 2]{-11 -14 -9 -12}");
 
-  const auto first = put(Tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), 0);
-  const auto second = put(Tensor({2, 2}, {5.0f, 6.0f, 7.0f, 8.0f}), 1);
-  std::array<Buffer*, 2> arguments = {first.get(), second.get()};
-  const auto results = program->execute(arguments);
-  ASSERT_EQ(results.size(), 4U);  // [device][result]
-  EXPECT_EQ(read(*results[0], {f32, {2}}).text(), "f32[2]{16 20}");
-  EXPECT_EQ(read(*results[1], part).text(), "f32[2, 2]{-15 -18 -13 -16}");
-  EXPECT_EQ(read(*results[2], {f32, {2}}).text(), "f32[2]{16 20}");
-  EXPECT_EQ(read(*results[3], part).text(), "f32[2, 2]{-11 -14 -9 -12}");
-
-  std::array<Buffer*, 2> swapped = {second.get(), first.get()};
-  EXPECT_THAT([&] { program->execute(swapped); },
-              ThrowsMessage<UsageError>(HasSubstr("lies on device 1")));
+    std::array<Buffer*, 2> swapped = {second.get(), first.get()};
+    EXPECT_THAT([&] { program->execute(swapped); },
+                ThrowsMessage<UsageError>(HasSubstr("lies on device 1")));
+  }
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ TEST(Plugin, ABrokenOneThatIsFoundDoesNotHideTheNext) {
   const fs::path packages = root / "lib/python3.11/site-packages";
   fs::create_directories(packages / "lammps_jax_pjrt_cpu");
   fs::create_directories(packages / "fastatomstruct_xla_cpu");
-  std::ofstream(packages / "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so");
+  std::ofstream(packages / "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so")
+      << "broken";
   fs::copy_file(fake, packages / "fastatomstruct_xla_cpu/libpjrt_cpu.so");
   const EnvironmentVariable none("TOPOS_PJRT_PLUGIN", std::nullopt);
   const EnvironmentVariable active("VIRTUAL_ENV", root.path().string());

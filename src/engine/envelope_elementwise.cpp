@@ -21,114 +21,173 @@ bool is_certain(const Tensor& bound) {
                      [](double error) { return error == 0; });
 }
 
-/// What an operation does while each operand ranges over value +- bound.
-struct Range {
-  std::vector<std::vector<double>> slopes;  // the greatest |dy / dx_i|
-  /// Where y is infinite or NaN: whether it is all over.
-  std::vector<char> constant;
-};
+// ---- How far a result moves with its operands ---------------------------
+//
+// |f(x') - f(x)| where x' is within `e` of x, for the operations whose slopes
+// have a maximum between corners, or overflow in f64 where the result does not.
 
-/// |da^b| on a box. |b| a^(b - 1) and a^b |ln a| have maxima inside; those of
-/// their factors lie at corners.
-std::array<double, 2> pow_slopes(const std::array<double, 2>& a,
-                                 const std::array<double, 2>& b) {
-  const double far = std::fmax(std::fabs(a[0]), std::fabs(a[1]));
-  const double near =
-      a[0] <= 0 && a[1] >= 0 ? 0 : std::fmin(std::fabs(a[0]), std::fabs(a[1]));
-  const auto greatest = [&](double shift) {
-    double result = 0;
-    for (double base : {near, far}) {
-      for (double exponent : b) {
-        result = std::fmax(result, std::pow(base, exponent - shift));
-      }
-    }
-    return result;
-  };
-  const double by_base =
-      scaled(greatest(1), std::fmax(std::fabs(b[0]), std::fabs(b[1])));
-  if (a[0] > 0) {
-    return {by_base, greatest(0) * std::fmax(std::fabs(std::log(a[0])),
-                                             std::fabs(std::log(a[1])))};
-  }
-  if (far == 0 && b[0] > 0) return {by_base, 0};  // 0^b = 0
-  // Through or below zero only powers with certain integers are smooth.
-  const bool whole = b[0] == b[1] && std::trunc(b[0]) == b[0];
-  return {whole ? by_base : undecided, undecided};
+double moved_by(const ops::Mul&, std::span<const double> x,
+                std::span<const double> e) {
+  return scaled(std::fabs(x[0]), e[1]) + scaled(std::fabs(x[1]) + e[1], e[0]);
 }
 
-/// Evaluates value and derivative in f64 at the corners of the box of operands
-/// and where it comes nearest to 0: there |dy / dx_i| is greatest if, as a
-/// function of x_i, it has no other maximum inside. That is so for every
-/// operation here but sin, cos and pow; a new one that has such a maximum needs
-/// a line beside theirs.
+double moved_by(const ops::MaskedProduct&, std::span<const double> x,
+                std::span<const double> e) {
+  const bool is_zero = (x[0] == 0 && e[0] == 0) || (x[1] == 0 && e[1] == 0);
+  return is_zero ? 0 : moved_by(ops::Mul{}, x, e);
+}
+
+/// |a'/b' - a/b| <= |a' - a| / |b'| + |a/b| |b' - b| / |b'|.
+double moved_by(const ops::Div&, std::span<const double> x,
+                std::span<const double> e) {
+  const double near = std::fabs(x[1]) - e[1];
+  if (!(near > 0)) return undecided;
+  return e[0] / near + scaled(std::fabs(x[0] / x[1]), e[1] / near);
+}
+
+/// The slope -1/2 x^(-3/2) is steepest at the near end.
+double moved_by(const ops::Rsqrt&, std::span<const double> x,
+                std::span<const double> e) {
+  const double near = x[0] - e[0];
+  if (!(near > 0)) return undecided;
+  return 0.5 / std::sqrt(near) * (e[0] / near);
+}
+
+/// The slope of a sine changes by at most e within e, and is at most 1.
+double moved_by(const ops::Sin&, std::span<const double> x,
+                std::span<const double> e) {
+  return scaled(std::fmin(std::fabs(std::cos(x[0])) + e[0], 1.0), e[0]);
+}
+
+double moved_by(const ops::Cos&, std::span<const double> x,
+                std::span<const double> e) {
+  return scaled(std::fmin(std::fabs(std::sin(x[0])) + e[0], 1.0), e[0]);
+}
+
+/// Slopes |b| a^b / a and a^b |ln a|: the maxima of their factors lie at
+/// corners, as a^b is monotone in both.
+double moved_by(const ops::Pow&, std::span<const double> x,
+                std::span<const double> e) {
+  const double near = std::fabs(x[0]) - e[0];
+  const double far = std::fabs(x[0]) + e[0];
+  const double exponent = std::fabs(x[1]) + e[1];
+  if (x[0] > 0 && near > 0) {
+    double power = 0;
+    for (double base : {near, far}) {
+      for (double b : {x[1] - e[1], x[1] + e[1]}) {
+        power = std::fmax(power, std::pow(base, b));
+      }
+    }
+    const double slope =
+        std::fmax(std::fabs(std::log(near)), std::fabs(std::log(far)));
+    return scaled(power, exponent * (e[0] / near)) +
+           scaled(power * slope, e[1]);
+  }
+  if (far == 0 && x[1] > e[1]) return 0;  // 0^b = 0
+  // Through or below zero only powers with certain integers are smooth.
+  if (e[1] > 0 || std::trunc(x[1]) != x[1]) return undecided;
+  if (x[1] == 0) return 0;
+  const double steepest = x[1] >= 1 ? far : std::fmax(near, 0.0);
+  return scaled(exponent * std::pow(steepest, x[1] - 1), e[0]);
+}
+
 template <class Op>
-Range range_of(const Op& op, Bounded x, const Tensor& y) {
-  constexpr std::size_t n = Op::arity;
+concept MovesByRule = requires(std::span<const double> x) {
+  moved_by(Op{}, x, x);
+};
+
+/// Calls `f(operands, result)`, in f64, at the corners of the box of operands
+/// and where it comes nearest to 0.
+template <class Op, class F>
+void for_each_corner(const Op& op, Bounded x, const Shape& shape, F&& f) {
   constexpr std::size_t places = 3;
-  const Type type{f64, y.shape()};
+  std::vector<std::array<Tensor, places>> ends;
+  std::size_t corners = 1;
+  for (const Envelope& operand : x) {
+    const Tensor center = cast(operand.value, f64);
+    const Tensor low = center - operand.bound;
+    const Tensor high = center + operand.bound;
+    ends.push_back({low, high, maximum(low, minimum(high, 0.0))});
+    corners *= places;
+  }
+  for (std::size_t corner = 0; corner < corners; ++corner) {
+    std::vector<Tensor> at;
+    std::size_t rest = corner;
+    for (const auto& end : ends) {
+      at.push_back(end[rest % places]);
+      rest /= places;
+    }
+    f(at, ops::evaluate(op, {f64, shape}, at));
+  }
+}
+
+/// The greatest |dy / dx_i| of each operand and element, by the operation's own
+/// derivative. As a function of x_i it must have no maximum but at the ends of
+/// an interval or at 0; an operation that has needs a `moved_by` above.
+template <class Op>
+std::vector<std::vector<double>> slopes_of(const Op& op, Bounded x,
+                                           const Shape& shape) {
+  const Tensor one = Tensor::full({f64, {}}, 1.0).broadcasted(shape);
+  const auto count = static_cast<std::size_t>(shape.element_count());
+  std::vector<std::vector<double>> greatest(x.size(),
+                                            std::vector<double>(count));
+  for_each_corner(
+      op, x, shape, [&](const std::vector<Tensor>& at, const Tensor& y) {
+        const auto slopes = op.derivative(ops::Operands<Tensor>(at), y, one);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          if (!slopes[i]) continue;
+          const std::vector<double> slope = numbers(*slopes[i]);
+          for (std::size_t j = 0; j < count; ++j) {
+            // NaN stays: what is not defined all over the box is undecided.
+            double& most = greatest[i][j];
+            if (!(std::fabs(slope[j]) <= most)) most = std::fabs(slope[j]);
+          }
+        }
+      });
+  return greatest;
+}
+
+/// Where y is infinite or NaN: whether it is at all corners.
+template <class Op>
+std::vector<char> constancy_of(const Op& op, Bounded x, const Tensor& y) {
   const Format format = format_of(y.dtype());
   const double margin = 1 - (roundings_of<Op>() + 1) * format.unit;
   const std::vector<double> values = numbers(y);
-  const Tensor one = Tensor::full({f64, {}}, 1.0).broadcasted(y.shape());
+  std::vector<char> result(values.size(), 1);
+  for_each_corner(
+      op, x, y.shape(), [&](const std::vector<Tensor>&, const Tensor& there) {
+        const std::vector<double> found = numbers(there);
+        for (std::size_t j = 0; j < found.size(); ++j) {
+          const bool same =
+              std::isnan(values[j])
+                  ? std::isnan(found[j])
+                  : std::fabs(found[j]) * margin > format.greatest &&
+                        std::signbit(found[j]) == std::signbit(values[j]);
+          result[j] = result[j] && same;
+        }
+      });
+  return result;
+}
 
-  std::array<std::array<Tensor, places>, n> ends;
-  std::size_t corners = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Tensor center = cast(x[i].value, f64);
-    const Tensor low = center - x[i].bound;
-    const Tensor high = center + x[i].bound;
-    ends[i] = {low, high, maximum(low, minimum(high, 0.0))};
-    corners *= places;
+/// Whether an infinity or NaN that comes of uncertain or finite operands is no
+/// safe demand, though it is one at all corners.
+template <class Op>
+bool is_loose(double y, std::span<const double> x, std::span<const double> e) {
+  const auto any = [&](auto&& is) {
+    return std::any_of(x.begin(), x.end(), is);
+  };
+  const auto is_zero = [](double value) { return value == 0; };
+  const auto is_infinite = [](double value) { return std::isinf(value); };
+  if (is_one_of<Op, ops::Mul, ops::MaskedProduct>) {
+    // Fused into a sum, a product may come back before it overflows.
+    return std::isinf(y) && !any(is_infinite);
   }
-  Range range;
-  range.slopes.assign(n, std::vector<double>(values.size()));
-  range.constant.assign(values.size(), 1);
-  for (std::size_t corner = 0; corner < corners; ++corner) {
-    std::vector<Tensor> at;
-    for (std::size_t i = 0, rest = corner; i < n; ++i, rest /= places) {
-      at.push_back(ends[i][rest % places]);
-    }
-    const Tensor there = ops::evaluate(op, type, at);
-    const auto slopes = op.derivative(ops::Operands<Tensor>(at), there, one);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!slopes[i]) continue;
-      const std::vector<double> slope = numbers(*slopes[i]);
-      for (std::size_t j = 0; j < slope.size(); ++j) {
-        double& greatest = range.slopes[i][j];
-        // NaN stays: what is not defined all over the box is undecided.
-        if (!(std::fabs(slope[j]) <= greatest)) greatest = std::fabs(slope[j]);
-      }
-    }
-    const std::vector<double> found = numbers(there);
-    for (std::size_t j = 0; j < found.size(); ++j) {
-      const bool same =
-          std::isnan(values[j])
-              ? std::isnan(found[j])
-              : std::fabs(found[j]) * margin > format.greatest &&
-                    std::signbit(found[j]) == std::signbit(values[j]);
-      range.constant[j] = range.constant[j] && same;
-    }
+  if (is_one_of<Op, ops::Div, ops::Rsqrt, ops::Pow> && any(is_zero)) {
+    // Bounds do not know the sign of a zero.
+    return std::isinf(y);
   }
-  if constexpr (is_one_of<Op, ops::Sin, ops::Cos>) {
-    // Slopes that change by at most the distance to the nearest corner.
-    const std::vector<double> errors = numbers(x[0].bound);
-    for (std::size_t j = 0; j < values.size(); ++j) {
-      double& slope = range.slopes[0][j];
-      slope = std::isnan(slope) ? slope : std::fmin(slope + errors[j], 1.0);
-    }
-  }
-  if constexpr (std::is_same_v<Op, ops::Pow>) {
-    std::array<std::array<std::vector<double>, 2>, 2> box;
-    for (std::size_t i : {0u, 1u}) {
-      box[i] = {numbers(ends[i][0]), numbers(ends[i][1])};
-    }
-    for (std::size_t j = 0; j < values.size(); ++j) {
-      const auto slopes = pow_slopes({box[0][0][j], box[0][1][j]},
-                                     {box[1][0][j], box[1][1][j]});
-      for (std::size_t i : {0u, 1u}) range.slopes[i][j] = slopes[i];
-    }
-  }
-  return range;
+  // Between two exponents that are not whole lies one that is.
+  return is_one_of<Op, ops::Pow> && std::isnan(y) && e.back() > 0;
 }
 
 /// By the mean value theorem |f(x') - f(x)| is at most the sum of the greatest
@@ -137,49 +196,60 @@ template <class Op>
 Tensor smooth_bound(const Op& op, Bounded x, const Tensor& y) {
   std::vector<std::vector<double>> operands;
   std::vector<std::vector<double>> errors;
+  bool real = is_floating(y.dtype());
   bool certain = true;
   for (const Envelope& operand : x) {
     operands.push_back(numbers(operand.value));
     errors.push_back(numbers(operand.bound));
+    real = real && is_floating(operand.value.dtype());
     certain = certain && is_certain(operand.bound);
   }
-  const bool real =
-      is_floating(y.dtype()) &&
-      std::all_of(x.begin(), x.end(), [](const Envelope& operand) {
-        return is_floating(operand.value.dtype());
-      });
-  Range range;
-  if constexpr (requires { &Op::template value<double>; }) {
-    if (real && !certain) range = range_of(op, x, y);
-  }
   const std::vector<double> values = numbers(y);
-  // A product that overflows does not if it is fused into a sum.
-  const auto overflows = [&](std::size_t j) {
-    return std::isinf(values[j]) &&
-           std::all_of(operands.begin(), operands.end(),
-                       [&](const auto& x_i) { return std::isfinite(x_i[j]); });
-  };
-  const double rounding = real ? roundings_of<Op>() : 0;
-  const double unit = format_of(y.dtype()).unit;
+  if (!real) {
+    return filled(y.shape(), [&](std::size_t j) {
+      const bool known = std::all_of(errors.begin(), errors.end(),
+                                     [&](const auto& e) { return e[j] == 0; });
+      return known ? 0 : undecided;
+    });
+  }
+  std::vector<std::vector<double>> slopes;
+  std::vector<char> constant(values.size(), 1);
+  if constexpr (requires { &Op::template value<double>; }) {
+    if (!certain) {
+      if constexpr (!MovesByRule<Op>) slopes = slopes_of(op, x, y.shape());
+      if (!std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::isfinite(value); })) {
+        constant = constancy_of(op, x, y);
+      }
+    }
+  }
+  const double rounding = roundings_of<Op>() * format_of(y.dtype()).unit;
+  std::vector<double> at(x.size());
+  std::vector<double> e(x.size());
   return filled(y.shape(), [&](std::size_t j) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      at[i] = operands[i][j];
+      e[i] = errors[i][j];
+    }
+    const bool known = std::all_of(e.begin(), e.end(),
+                                   [](double error) { return error == 0; });
     double moved = 0;
-    bool open = false;  // nothing is known of an operand
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      const double error = errors[i][j];
-      if (error == 0) continue;
-      if (!real) return undecided;
-      const double slope = range.slopes[i][j];
-      // 0 b is 0 here, even if b may be infinite.
-      if (std::is_same_v<Op, ops::MaskedProduct> && slope == 0) continue;
-      moved += scaled(slope, error);
-      open = open || error == undecided;
+    if (!known) {
+      if constexpr (MovesByRule<Op>) {
+        moved = moved_by(op, at, e);
+      } else {
+        for (std::size_t i = 0; i < e.size(); ++i) {
+          moved += scaled(slopes[i][j], e[i]);
+        }
+      }
     }
-    if (!std::isfinite(values[j])) {
-      if (std::is_same_v<Op, ops::Mul> && overflows(j)) return undecided;
-      if (certain || moved == 0) return 0.0;
-      return range.constant[j] && !open ? 0 : undecided;
+    if (std::isfinite(values[j])) {
+      return moved + rounding * (std::fabs(values[j]) + moved);
     }
-    return moved + rounding * unit * (std::fabs(values[j]) + moved);
+    if (is_loose<Op>(values[j], at, e)) return undecided;
+    if (known || moved == 0) return 0.0;
+    const bool open = std::find(e.begin(), e.end(), undecided) != e.end();
+    return constant[j] && !open ? 0 : undecided;
   });
 }
 

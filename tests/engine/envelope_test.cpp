@@ -293,8 +293,8 @@ struct Mlp {
     rate = tape.input("rate", f32, {});
     const Value x = reshape(table(contexts), {batch_size, 30});
     const Value weight = hidden.weight;
-    Value before = matmul(
-        x, fault == Fault::transposed ? transpose(weight) : weight);
+    Value before =
+        matmul(x, fault == Fault::transposed ? transpose(weight) : weight);
     if (fault != Fault::no_bias) before = before + *hidden.bias;
     const Value logits = output(tanh(before));
     loss = nn::cross_entropy(logits, targets);

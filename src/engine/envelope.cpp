@@ -1,4 +1,5 @@
-// The interpreter's walk, with a bound beside every value.
+// The interpreter's walk with a bound beside every value, and the arithmetic of
+// bounds.
 
 #include "engine/envelope.h"
 
@@ -12,6 +13,54 @@
 #include "ops/evaluate.h"
 #include "topos/engine.h"
 #include "topos/error.h"
+
+namespace topos::engines {
+
+std::vector<double> numbers(const Tensor& x) {
+  std::vector<double> result;
+  result.reserve(static_cast<std::size_t>(x.element_count()));
+  visit_dtype(x.dtype(), [&]<class T>() {
+    const T* from = ops::elements_of<T>(x);
+    for_each_position(ops::layout_of(x), [&](std::int64_t i) {
+      result.push_back(static_cast<double>(from[i]));
+    });
+  });
+  return result;
+}
+
+Tensor settled(const Tensor& bound, const Tensor& value) {
+  // The f64 arithmetic of one rule on one element rounds fewer times than this,
+  // relative to the bound; sums of more terms have u of f32, or count double.
+  constexpr double own_roundings = 1 + 0x1p-40;
+  const Format format = format_of(value.dtype());
+  const std::vector<double> errors = numbers(bound);
+  const std::vector<double> values = numbers(value);
+  const bool real = is_floating(value.dtype());
+  return filled(value.shape(), [&](std::size_t i) {
+    const double error = errors[i] * own_roundings;
+    const double size = std::fabs(values[i]);
+    if (std::isnan(error)) return undecided;
+    if (error > 0 && !(real && size + error <= format.greatest)) {
+      return undecided;
+    }
+    if (!real || !(size - error < format.smallest)) return error;
+    return error == 0 ? size : error + format.smallest;
+  });
+}
+
+double Terms::error(const Format& format, double theirs, double ours) const {
+  if (!(error_ < undecided)) return undecided;
+  const double total = magnitude_ + error_;
+  // Some order may overflow, or meet two infinities.
+  if (total >= format.greatest) return undecided;
+  if (special_) return 0;
+  if (theirs == 0) return error_;
+  return error_ +
+         (roundings(theirs, format) + roundings(ours, format)) * total +
+         count_ * format.smallest;
+}
+
+}  // namespace topos::engines
 
 namespace topos {
 

@@ -1,6 +1,6 @@
-// The bounds of elementwise operations. Smooth ones get theirs from the value
-// and the derivative that they have anyway; the few that jump, choose or
-// convert have a rule each.
+// The bounds of smooth elementwise operations, from the value and the
+// derivative that they have anyway, and the choice of a rule for every
+// operation.
 
 #include <algorithm>
 #include <array>
@@ -268,154 +268,11 @@ Tensor rule(const Op& op, Bounded x, const Tensor& y) {
   }
 }
 
-/// The bound of an and (or, with the two truths exchanged): one operand that is
-/// certainly `deciding` decides.
-Tensor bound_of_logical(Bounded x, const Tensor& y, bool deciding) {
-  const std::vector<double> a = numbers(x[0].value);
-  const std::vector<double> b = numbers(x[1].value);
-  const std::vector<double> a_error = numbers(x[0].bound);
-  const std::vector<double> b_error = numbers(x[1].bound);
-  return filled(y.shape(), [&](std::size_t i) {
-    const auto decides = [&](double value, double error) {
-      return error == 0 && (value != 0) == deciding;
-    };
-    const bool certain = a_error[i] + b_error[i] == 0;
-    return certain || decides(a[i], a_error[i]) || decides(b[i], b_error[i])
-               ? 0
-               : undecided;
-  });
-}
-
-Tensor bound_of_extremum(Bounded x, const Tensor& y, double sign) {
-  const std::vector<double> values = numbers(y);
-  std::array<std::vector<double>, 2> operands;
-  std::array<std::vector<double>, 2> errors;
-  for (std::size_t i : {0u, 1u}) {
-    operands[i] = numbers(x[i].value);
-    errors[i] = numbers(x[i].bound);
-  }
-  return filled(y.shape(), [&](std::size_t j) {
-    ExtremumError extremum(values[j], sign);
-    for (std::size_t i : {0u, 1u}) extremum.add(operands[i][j], errors[i][j]);
-    return extremum.error();
-  });
-}
-
 }  // namespace
-
-std::vector<double> numbers(const Tensor& x) {
-  std::vector<double> result;
-  result.reserve(static_cast<std::size_t>(x.element_count()));
-  visit_dtype(x.dtype(), [&]<class T>() {
-    const T* from = ops::elements_of<T>(x);
-    for_each_position(ops::layout_of(x), [&](std::int64_t i) {
-      result.push_back(static_cast<double>(from[i]));
-    });
-  });
-  return result;
-}
-
-Tensor settled(const Tensor& bound, const Tensor& value) {
-  // The f64 arithmetic of one rule on one element rounds fewer times than this,
-  // relative to the bound; sums of more terms have u of f32, or count double.
-  constexpr double own_roundings = 1 + 0x1p-40;
-  const Format format = format_of(value.dtype());
-  const std::vector<double> errors = numbers(bound);
-  const std::vector<double> values = numbers(value);
-  const bool real = is_floating(value.dtype());
-  return filled(value.shape(), [&](std::size_t i) {
-    const double error = errors[i] * own_roundings;
-    const double size = std::fabs(values[i]);
-    if (std::isnan(error)) return undecided;
-    if (error > 0 && !(real && size + error <= format.greatest)) {
-      return undecided;
-    }
-    if (!real || !(size - error < format.smallest)) return error;
-    return error == 0 ? size : error + format.smallest;
-  });
-}
 
 Tensor bound_of(const ops::Any& op, Bounded x, const Tensor& y) {
   return settled(std::visit([&](const auto& o) { return rule(o, x, y); }, op),
                  y);
-}
-
-Tensor bound(const ops::Cast& op, Bounded x, const Tensor& y) {
-  const DType from = x[0].value.dtype();
-  const std::vector<double> values = numbers(x[0].value);
-  const std::vector<double> errors = numbers(x[0].bound);
-  const bool narrows = from == f64 && op.to == f32;
-  const double unit = narrows ? 2 * format_of(f32).unit : 0;
-  return filled(y.shape(), [&](std::size_t i) {
-    const double error = errors[i];
-    if (error == 0) return 0.0;  // conversions round alike
-    if (is_floating(op.to)) {
-      if (from == boolean) return 1.0;
-      return error + unit * (std::fabs(values[i]) + error);
-    }
-    if (op.to == boolean) {
-      return is_decided(values[i], error, 0, 0) ? 0 : undecided;
-    }
-    return std::trunc(values[i] - error) == std::trunc(values[i] + error)
-               ? 0
-               : undecided;
-  });
-}
-
-Tensor bound(const ops::IsFinite&, Bounded x, const Tensor& y) {
-  // `settled` made undecided whatever may overflow.
-  const std::vector<double> errors = numbers(x[0].bound);
-  return filled(y.shape(), [&](std::size_t i) {
-    return errors[i] == undecided ? undecided : 0;
-  });
-}
-
-Tensor bound(const ops::LogicalAnd&, Bounded x, const Tensor& y) {
-  return bound_of_logical(x, y, false);
-}
-
-Tensor bound(const ops::LogicalOr&, Bounded x, const Tensor& y) {
-  return bound_of_logical(x, y, true);
-}
-
-Tensor bound(const ops::Maximum&, Bounded x, const Tensor& y) {
-  return bound_of_extremum(x, y, 1);
-}
-
-Tensor bound(const ops::Minimum&, Bounded x, const Tensor& y) {
-  return bound_of_extremum(x, y, -1);
-}
-
-Tensor bound(const ops::Select&, Bounded x, const Tensor& y) {
-  const std::vector<double> choice = numbers(x[0].value);
-  const std::vector<double> doubt = numbers(x[0].bound);
-  std::array<std::vector<double>, 2> values;
-  std::array<std::vector<double>, 2> errors;
-  for (std::size_t i : {0u, 1u}) {
-    values[i] = numbers(x[i + 1].value);
-    errors[i] = numbers(x[i + 1].bound);
-  }
-  return filled(y.shape(), [&](std::size_t j) {
-    const std::size_t taken = choice[j] != 0 ? 0 : 1;
-    const std::size_t other = 1 - taken;
-    if (doubt[j] == 0) return errors[taken][j];
-    if (!is_floating(y.dtype())) return undecided;
-    const double gap = std::fabs(values[0][j] - values[1][j]);
-    if (!std::isfinite(gap)) return undecided;
-    return std::fmax(errors[taken][j], gap + errors[other][j]);
-  });
-}
-
-Tensor bound(const ops::Sign&, Bounded x, const Tensor& y) {
-  const std::vector<double> values = numbers(x[0].value);
-  const std::vector<double> errors = numbers(x[0].bound);
-  return filled(y.shape(), [&](std::size_t i) {
-    if (errors[i] == 0 || errors[i] == undecided) return errors[i];
-    const auto sign_at = [](double x_i) { return (x_i > 0) - (x_i < 0); };
-    const int here = sign_at(values[i]);
-    return static_cast<double>(std::max(sign_at(values[i] + errors[i]) - here,
-                                        here - sign_at(values[i] - errors[i])));
-  });
 }
 
 }  // namespace topos::engines

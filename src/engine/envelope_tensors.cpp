@@ -154,18 +154,6 @@ Tensor bound_of_rows(const Envelope& x, std::int8_t axis, F&& f) {
 
 }  // namespace
 
-double Terms::error(const Format& format, double theirs, double ours) const {
-  if (!(error_ < undecided)) return undecided;
-  const double total = magnitude_ + error_;
-  // Some order may overflow, or meet two infinities.
-  if (total >= format.greatest) return undecided;
-  if (special_) return 0;
-  if (theirs == 0) return error_;
-  return error_ +
-         (roundings(theirs, format) + roundings(ours, format)) * total +
-         count_ * format.smallest;
-}
-
 Tensor bound(const ops::ArgMax& op, Bounded x, const Tensor& y) {
   const Reduction reduction(x[0], {op.axis});
   const std::vector<double> where = numbers(y);

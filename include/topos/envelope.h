@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct Envelope {
 /// present state, and `parameters` are the present ones.
 ///
 /// \throws UsageError, ShapeError, DTypeError, IndexError  as Session::step
+std::vector<Envelope> envelopes(const Network& network, const Plan& plan,
+                                const Parameters& parameters,
+                                std::initializer_list<Feed> feeds = {},
+                                Site site = Site::here());
 std::vector<Envelope> envelopes(const Network& network, const Plan& plan,
                                 const Parameters& parameters, Feeds feeds,
                                 Site site = Site::here());

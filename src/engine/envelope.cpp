@@ -119,6 +119,13 @@ Tensor copy_of(const Type& type, const std::byte* elements) {
 }  // namespace
 
 std::vector<Envelope> envelopes(const Network& network, const Plan& plan,
+                                const Parameters& parameters,
+                                std::initializer_list<Feed> feeds, Site site) {
+  return envelopes(network, plan, parameters,
+                   Feeds(feeds.begin(), feeds.size()), site);
+}
+
+std::vector<Envelope> envelopes(const Network& network, const Plan& plan,
                                 const Parameters& parameters, Feeds feeds,
                                 Site site) {
   try {
@@ -176,6 +183,9 @@ Difference compare(const Envelope& envelope, const Tensor& other, Site site) {
   const std::vector<double> expected = engines::numbers(envelope.value);
   const std::vector<double> found = engines::numbers(other);
   const std::vector<double> bounds = engines::numbers(envelope.bound);
+  // In the dtype: as f64, great integers that differ may be equal.
+  const std::vector<double> same =
+      engines::numbers(equal(envelope.value, other));
   Difference result;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (bounds[i] == engines::undecided) {
@@ -183,7 +193,7 @@ Difference compare(const Envelope& envelope, const Tensor& other, Site site) {
       continue;
     }
     const bool both_nan = std::isnan(expected[i]) && std::isnan(found[i]);
-    if (both_nan || expected[i] == found[i]) continue;
+    if (both_nan || same[i] != 0) continue;
     double distance = std::fabs(found[i] - expected[i]);
     // One is not finite, and not the same as the other.
     if (!std::isfinite(distance)) distance = engines::undecided;

@@ -12,9 +12,6 @@ namespace topos::engines {
 
 namespace {
 
-template <class Op>
-inline constexpr bool has_no_rule = false;
-
 bool is_certain(const Tensor& bound) {
   const std::vector<double> errors = numbers(bound);
   return std::all_of(errors.begin(), errors.end(),
@@ -262,7 +259,7 @@ Tensor rule(const Op& op, Bounded x, const Tensor& y) {
   } else if constexpr (ops::Elementwise<Op>) {
     return smooth_bound(op, x, y);
   } else {
-    static_assert(has_no_rule<Op>,
+    static_assert(ops::Elementwise<Op>,
                   "an operation over whole tensors needs a bound in "
                   "engine/envelope.h: how far may another engine be from it?");
   }

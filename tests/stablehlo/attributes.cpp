@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 
 #include "stablehlo/cursor.h"
@@ -171,8 +172,8 @@ void AttributeReader::fields(Attribute& into, std::string_view end) {
     }
     Attribute unit;
     unit.at = key.at;
-    into.fields.emplace_back(key.text,
-                             cursor_.accept("=") ? value() : std::move(unit));
+    into.fields.push_back({std::string(key.text),
+                           cursor_.accept("=") ? value() : std::move(unit)});
   } while (cursor_.accept(","));
   cursor_.expect(end);
 }

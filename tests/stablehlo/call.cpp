@@ -1,4 +1,6 @@
 #include <array>
+#include <string>
+#include <string_view>
 
 #include "stablehlo/dialect.h"
 #include "stablehlo/evaluator.h"
@@ -23,6 +25,15 @@ constexpr std::array composite_attributes = {
 
 void check_call(const Operation&) {}
 
+// The name has a namespace, so that nobody else's composite is meant.
+void check_composite(const Operation& op) {
+  const std::string_view name = op.get("name").text;
+  const std::size_t dot = name.find('.');
+  if (dot == name.npos || dot == 0 || dot + 1 == name.size()) {
+    refuse(op, "a name without a namespace: " + std::string(name));
+  }
+}
+
 Arrays evaluate_call(Frame& frame, const Operation& op,
                      std::span<const Array> in) {
   const Program& program = frame.program();
@@ -42,7 +53,7 @@ Arrays evaluate_barrier(Frame&, const Operation&, std::span<const Array> in) {
 // clang-format off
 constexpr std::array rows = {
     OperationRow{"func.call", any, 0, Signature::functional, call_attributes, check_call, evaluate_call},
-    OperationRow{"stablehlo.composite", any, 0, Signature::functional, composite_attributes, check_call, evaluate_call},
+    OperationRow{"stablehlo.composite", any, 0, Signature::functional, composite_attributes, check_composite, evaluate_call},
     OperationRow{"stablehlo.optimization_barrier", some, 0, Signature::each, {}, check_barrier, evaluate_barrier},
 };
 // clang-format on

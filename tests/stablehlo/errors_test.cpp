@@ -138,20 +138,21 @@ TEST(Errors, OfProductsAndWindows) {
       {"%0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 0>, slice_sizes = array<i64: 1, 3>}> : (tensor<2x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>", "2:6: stablehlo.gather: indices of 4 components for axes [0]"},
       {"%0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 3>}> : (tensor<2x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>", "2:6: stablehlo.gather: slice_sizes [2, 3] of tensor<2x3xf32>"},
       {"%0 = \"stablehlo.gather\"(%a, %u) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>", "2:6: stablehlo.gather: indices of tensor<4x3xf32>"},
-      {"%0 = \"stablehlo.scatter\"(%a, %i, %a) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ return }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<2x3xf32>) -> tensor<2x3xf32>", "2:6: stablehlo.scatter: updates of tensor<2x3xf32> for indices of tensor<4x1xi32>"},
-      {"%0 = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ return }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<2x3xf32>", "2:6: stablehlo.scatter: the region's arguments are not two scalars of each operand"},
-      {"%0 = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): return %x : tensor<f32> }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<4x3xf32>", "2:6: stablehlo.scatter: the results are not of the types of the inputs"},
+      {"%0 = \"stablehlo.scatter\"(%a, %i, %a) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ stablehlo.return }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<2x3xf32>) -> tensor<2x3xf32>", "2:6: stablehlo.scatter: updates of tensor<2x3xf32> for indices of tensor<4x1xi32>"},
+      {"%0 = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ stablehlo.return }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<2x3xf32>", "2:6: stablehlo.scatter: the region's arguments are not two scalars of each operand"},
+      {"%0 = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> }) : (tensor<2x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<4x3xf32>", "2:6: stablehlo.scatter: the results are not of the types of the inputs"},
   });
 }
 
 TEST(Errors, OfRegions) {
   check_errors("%a: tensor<2xf32>, %s: tensor<f32>, %i: tensor<i32>", {
-      {"%0 = \"stablehlo.reduce\"(%a, %i) <{dimensions = array<i64: 0>}> ({ return }) : (tensor<2xf32>, tensor<i32>) -> tensor<f32>", "2:6: stablehlo.reduce: an initial value of tensor<i32> for tensor<2xf32>"},
-      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 1>}> ({ return }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:6: stablehlo.reduce: dimensions [1] of rank 1"},
-      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): return %x, %y : tensor<f32>, tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:6: stablehlo.reduce: the region does not return a scalar of each operand"},
-      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): return %x : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>", "2:6: stablehlo.reduce: the result is tensor<f32>, not tensor<2xf32>"},
-      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%a: tensor<f32>, %y: tensor<f32>): return %y : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:72: %a is defined twice"},
-      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): return %x : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>\n%1 = stablehlo.tanh %x : tensor<f32>", "3:21: %x is not defined"},
+      {"%0 = \"stablehlo.reduce\"(%a, %i) <{dimensions = array<i64: 0>}> ({ stablehlo.return }) : (tensor<2xf32>, tensor<i32>) -> tensor<f32>", "2:6: stablehlo.reduce: an initial value of tensor<i32> for tensor<2xf32>"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 1>}> ({ stablehlo.return }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:6: stablehlo.reduce: dimensions [1] of rank 1"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): return %x : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:107: a region ends with stablehlo.return"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x, %y : tensor<f32>, tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:6: stablehlo.reduce: the region does not return a scalar of each operand"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>", "2:6: stablehlo.reduce: the result is tensor<f32>, not tensor<2xf32>"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%a: tensor<f32>, %y: tensor<f32>): stablehlo.return %y : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>", "2:72: %a is defined twice"},
+      {"%0 = \"stablehlo.reduce\"(%a, %s) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : tensor<f32> }) : (tensor<2xf32>, tensor<f32>) -> tensor<f32>\n%1 = stablehlo.tanh %x : tensor<f32>", "3:21: %x is not defined"},
   });
 }
 
@@ -162,6 +163,7 @@ TEST(Errors, OfFunctions) {
       {"call @main(%a) : (tensor<f32>) -> ()", "1:11: @main calls itself"},
       {"call @main() : () -> ()", "2:1: func.call: the operands do not fit @main"},
       {"%0 = stablehlo.composite \"x\" %a : (tensor<f32>) -> tensor<f32>", "2:6: stablehlo.composite: no decomposition"},
+      {"%0 = stablehlo.composite \"x\" %a {decomposition = @main} : (tensor<f32>) -> tensor<f32>", "2:6: stablehlo.composite: a name without a namespace: x"},
   });
   EXPECT_EQ(error_of("func.func @f() {\nreturn\n}\nfunc.func @f() {\nreturn\n}"), "4:11: @f is defined twice");
   EXPECT_EQ(error_of("func.func @f(%a: tensor<f32>) -> tensor<f32> {\nreturn\n}"), "2:1: returns 0 values, @f has 1");

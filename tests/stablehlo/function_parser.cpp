@@ -133,6 +133,9 @@ bool FunctionParser::read_operation(Region& into) {
   const Token word = cursor_.take();
   if (is_return(word.text)) {
     if (!targets.empty()) fail(word.at, "a return has no results");
+    if (depth_ > 1 && word.text != "stablehlo.return") {
+      fail(word.at, "a region ends with stablehlo.return");
+    }
     into.return_at = word.at;
     read_return(into, generic ? word : Token{});
     return false;

@@ -155,8 +155,8 @@ void FunctionParser::add_dot_dimensions(Operation& into, const Token& key,
   if (record->second.find("lhs" + suffix) != nullptr) {
     fail(key.at, std::string(key.text) + " is given twice");
   }
-  record->second.fields.emplace_back("lhs" + suffix, std::move(left));
-  record->second.fields.emplace_back("rhs" + suffix, std::move(right));
+  record->second.fields.push_back({"lhs" + suffix, std::move(left)});
+  record->second.fields.push_back({"rhs" + suffix, std::move(right)});
 }
 
 // [0:2, 1:7:2], start:limit or start:limit:stride.

@@ -20,6 +20,7 @@
 namespace topos::stablehlo_text {
 
 struct OperationRow;
+struct Field;
 
 /// `name = value` in an operation, a record or a dictionary.
 struct Attribute {
@@ -45,7 +46,7 @@ struct Attribute {
   std::int64_t integer = 0;  // of an integer or boolean
   std::vector<std::int64_t> integers;
   std::vector<Attribute> items;
-  std::vector<std::pair<std::string, Attribute>> fields;
+  std::vector<Field> fields;    // of a dictionary or record
   TensorType type;  // of dense
   Array elements;   // of dense: all of them, or the one that repeats
 
@@ -53,6 +54,12 @@ struct Attribute {
   const Attribute* find(std::string_view field) const;
   /// The integers of a field; none if it is absent, as empty ones are printed.
   const std::vector<std::int64_t>& integers_of(std::string_view field) const;
+};
+
+/// `key = value`.
+struct Field {
+  std::string key;
+  Attribute value;
 };
 
 std::string_view name(Attribute::Kind kind);

@@ -60,9 +60,14 @@ void check_size(const Operation& op, std::string_view what,
   }
 }
 
-void check_fields(const Operation& op, const Attribute& record,
+void check_record(const Operation& op, const Attribute& record,
+                  std::string_view name,
                   std::span<const std::string_view> lists,
                   std::string_view integer) {
+  if (record.text != name) {
+    fail(record.at, std::string(op.row->name) + ": a record #" + record.text +
+                        ", not #" + std::string(name));
+  }
   for (const auto& [key, value] : record.fields) {
     const bool is_list = std::ranges::find(lists, key) != lists.end();
     if (!is_list && (key != integer || integer.empty())) {
@@ -72,8 +77,8 @@ void check_fields(const Operation& op, const Attribute& record,
         is_list ? Attribute::Kind::integers : Attribute::Kind::integer;
     if (value.kind != kind) {
       fail(value.at, std::string(op.row->name) + ": " + key + " is " +
-                         std::string(name(value.kind)) + ", not " +
-                         std::string(name(kind)));
+                         std::string(stablehlo_text::name(value.kind)) +
+                         ", not " + std::string(stablehlo_text::name(kind)));
     }
   }
 }

@@ -84,8 +84,10 @@ void check_size(const Operation& op, std::string_view what,
                 const std::vector<std::int64_t>& integers, int expected);
 /// The one region takes two scalars of each type and returns one of each.
 void check_combiner(const Operation& op, const std::vector<TensorType>& types);
-/// A record has no other fields than these, and its integers are integers.
-void check_fields(const Operation& op, const Attribute& record,
+/// A record of that name has no other fields than these, and they are lists of
+/// integers, but for one.
+void check_record(const Operation& op, const Attribute& record,
+                  std::string_view name,
                   std::span<const std::string_view> lists,
                   std::string_view integer = {});
 bool contains(const std::vector<std::int64_t>& integers, std::int64_t x);

@@ -125,6 +125,7 @@ void FunctionParser::read_block_arguments(Region& into) {
 bool FunctionParser::read_operation(Region& into) {
   operand_places_.clear();
   keywords_ = 0;
+  keys_ = 0;
   const std::vector<Target> targets = read_targets();
   const bool generic = cursor_.is(TokenKind::string);
   if (!generic && !cursor_.is(TokenKind::identifier)) {
@@ -271,6 +272,10 @@ void FunctionParser::check_attributes(const Operation& op) const {
   for (const auto& [key, value] : op.attributes) {
     const auto found =
         std::ranges::find(op.row->attributes, key, &AttributeRow::name);
+    if (found == op.row->attributes.end()) {
+      fail(value.at, std::string(op.row->name) + ": no attribute is called " +
+                         std::string(key));
+    }
     // An empty list could be one of anything.
     const bool is_empty = value.kind == Attribute::Kind::integers &&
                           value.integers.empty() &&

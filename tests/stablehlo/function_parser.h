@@ -53,6 +53,7 @@ class FunctionParser {
   void read_constant(Operation& into);
   void read_item(Operation& into);
   void read_key(Operation& into, const Token& key);
+  void pass_key(const Operation& op, const Token& key, std::size_t position);
   void add_dot_dimensions(Operation& into, const Token& key, Attribute left);
   void add_format(Operation& into, Attribute format);
   void read_slice_ranges(Operation& into);
@@ -74,7 +75,10 @@ class FunctionParser {
   std::unordered_map<std::string_view, Binding> names_;
   std::vector<std::string_view> defined_;  // in order, to end regions
   std::vector<Location> operand_places_;   // of the operation being read
-  std::size_t keywords_ = 0;               // that it has had so far
+  // Of the operation being read: keywords so far, and the row of attributes
+  // that the next key may name; the pretty forms have one order only.
+  std::size_t keywords_ = 0;
+  std::size_t keys_ = 0;
   int depth_ = 0;
 };
 

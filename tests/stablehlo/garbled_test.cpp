@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "stablehlo/row.h"
 
@@ -110,6 +113,28 @@ TEST(Garbled, PiecesMayStandAnywhere) {
       changed.replace(below(changed.size()), below(40), piece);
     }
     survives(changed);
+  }
+}
+
+// Every operation with the operands and attributes of every other.
+TEST(Garbled, NamesOfOperationsMayBeOthers) {
+  const std::string text = sample;
+  const auto names = [&] {
+    std::vector<std::pair<std::size_t, std::string>> result;
+    for (std::size_t at = text.find("stablehlo."); at != text.npos;
+         at = text.find("stablehlo.", at + 1)) {
+      const std::size_t end = text.find_first_of("\" <(", at);
+      result.emplace_back(at, text.substr(at, end - at));
+    }
+    return result;
+  }();
+  for (const auto& [at, name] : names) {
+    for (const auto& [elsewhere, other] : names) {
+      if (other == name) continue;
+      std::string changed = text;
+      EXPECT_FALSE(survives(changed.replace(at, name.size(), other)))
+          << other << " for " << name;
+    }
   }
 }
 

@@ -73,6 +73,7 @@ void FunctionParser::read_constant(Operation& into) {
 // An operand, the ranges of a slice behind one, a keyword, or key = value.
 void FunctionParser::read_item(Operation& into) {
   if (cursor_.is(TokenKind::value)) {
+    if (keys_ > 0 || keywords_ > 1) cursor_.expected("an attribute");
     into.operands.push_back(read_operand());
     if (cursor_.is_punctuation("[")) read_slice_ranges(into);
     return;
@@ -82,11 +83,12 @@ void FunctionParser::read_item(Operation& into) {
       cursor_.expect(TokenKind::identifier, "an operand or an attribute");
   if (cursor_.accept("=")) return read_key(into, word);
 
-  // Keywords have no key: they are the first keyless attributes of the row.
+  // LT, %a, %b, FLOAT: the first one before the operands, others behind them.
   std::size_t position = 0;
   for (const AttributeRow& row : into.row->attributes) {
     if (row.kind != Attribute::Kind::keyword) continue;
     if (position++ != keywords_) continue;
+    if ((keywords_ == 0) != into.operands.empty()) break;
     Attribute keyword;
     keyword.kind = row.kind;
     keyword.at = at;
@@ -104,13 +106,24 @@ void FunctionParser::read_key(Operation& into, const Token& key) {
     return add_dot_dimensions(into, key, std::move(value));
   }
   if (key.text == "format") return add_format(into, std::move(value));
-  for (const AttributeRow& row : into.row->attributes) {
-    if (!row.key.empty() && row.key == key.text) {
-      return add_attribute(into, row.name, std::move(value));
-    }
+  for (std::size_t i = 0; i < into.row->attributes.size(); ++i) {
+    const AttributeRow& row = into.row->attributes[i];
+    if (row.key.empty() || row.key != key.text) continue;
+    pass_key(into, key, i);
+    return add_attribute(into, row.name, std::move(value));
   }
   fail(key.at, std::string(into.row->name) + ": no attribute is called " +
                    std::string(key.text));
+}
+
+// Keys stand in the order of the row's attributes.
+void FunctionParser::pass_key(const Operation& op, const Token& key,
+                              std::size_t position) {
+  if (position + 1 < keys_) {
+    fail(key.at, std::string(op.row->name) + ": " + std::string(key.text) +
+                     " comes too late");
+  }
+  keys_ = position + 1;
 }
 
 // e8m7
@@ -129,6 +142,7 @@ void FunctionParser::add_format(Operation& into, Attribute format) {
   Attribute bits;
   bits.kind = Attribute::Kind::integer;
   bits.at = at;
+  keys_ = 1;
   bits.integer = number(text.substr(1, m - 1));
   add_attribute(into, "exponent_bits", bits);
   bits.integer = number(text.substr(m + 1));
@@ -149,9 +163,13 @@ void FunctionParser::add_dot_dimensions(Operation& into, const Token& key,
     Attribute none;
     none.kind = Attribute::Kind::record;
     none.at = key.at;
+    none.text = "stablehlo.dot";
     add_attribute(into, "dot_dimension_numbers", std::move(none));
     record = into.attributes.end() - 1;
+  } else if (key.text == "batching_dims") {
+    fail(key.at, "stablehlo.dot_general: batching_dims comes too late");
   }
+  pass_key(into, key, 0);
   if (record->second.find("lhs" + suffix) != nullptr) {
     fail(key.at, std::string(key.text) + " is given twice");
   }

@@ -93,7 +93,8 @@ constexpr std::array<std::string_view, 4> dot_fields = {
     "lhs_contracting_dimensions", "rhs_contracting_dimensions"};
 
 void check_dot(const Operation& op) {
-  check_fields(op, op.get("dot_dimension_numbers"), dot_fields);
+  check_record(op, op.get("dot_dimension_numbers"), "stablehlo.dot",
+               dot_fields);
   const auto [left, right] = sides_of(op);
   check_side(op, left);
   check_side(op, right);

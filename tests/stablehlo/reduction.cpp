@@ -119,6 +119,10 @@ void check_all_reduce(const Operation& op) {
   if (groups.element != ElementType::i64 || groups.shape.rank() != 2) {
     refuse(op, "replica groups of " + groups.text());
   }
+  if (const Attribute* channel = op.find("channel_handle");
+      channel != nullptr && channel->text != "stablehlo.channel_handle") {
+    refuse(op, "a channel handle #" + channel->text);
+  }
   check_combiner(op, {op.operand_types[0]});
   if (op.results != op.operand_types) {
     refuse(op, "the results are not of the types of the operands");

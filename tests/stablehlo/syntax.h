@@ -46,9 +46,9 @@ struct Attribute {
   std::int64_t integer = 0;  // of an integer or boolean
   std::vector<std::int64_t> integers;
   std::vector<Attribute> items;
-  std::vector<Field> fields;    // of a dictionary or record
-  TensorType type;  // of dense
-  Array elements;   // of dense: all of them, or the one that repeats
+  std::vector<Field> fields;  // of a dictionary or record
+  TensorType type;            // of dense
+  Array elements;             // of dense: all of them, or the one that repeats
 
   /// The field of a dictionary or record, if it is there.
   const Attribute* find(std::string_view field) const;

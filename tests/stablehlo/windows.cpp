@@ -237,8 +237,8 @@ constexpr std::array gather_attributes = {
     AttributeRow{"indices_are_sorted", "", Kind::boolean, false}};
 
 void check_gather(const Operation& op) {
-  check_fields(op, op.get("dimension_numbers"), gather_fields,
-               "index_vector_dim");
+  check_record(op, op.get("dimension_numbers"), "stablehlo.gather",
+               gather_fields, "index_vector_dim");
   const Windows windows = gather_windows(op);
   const TensorType& operand = op.operand_types[0];
   const TensorType& indices = op.operand_types[1];
@@ -297,8 +297,8 @@ void check_scatter(const Operation& op) {
   if (op.operand_types.size() % 2 == 0) refuse(op, "an even count of operands");
   const std::size_t count = op.operand_types.size() / 2;
   if (count == 0) refuse(op, "no updates");
-  check_fields(op, op.get("scatter_dimension_numbers"), scatter_fields,
-               "index_vector_dim");
+  check_record(op, op.get("scatter_dimension_numbers"), "stablehlo.scatter",
+               scatter_fields, "index_vector_dim");
   const Windows windows = scatter_windows(op);
   const TensorType& operand = op.operand_types[0];
   const TensorType& indices = op.operand_types[count];

@@ -21,7 +21,7 @@ std::vector<double> numbers(const Tensor& x) {
   result.reserve(static_cast<std::size_t>(x.element_count()));
   visit_dtype(x.dtype(), [&]<class T>() {
     const T* from = ops::elements_of<T>(x);
-    for_each_position(ops::layout_of(x), [&](std::int64_t i) {
+    for_each_position(layout_of(x), [&](std::int64_t i) {
       result.push_back(static_cast<double>(from[i]));
     });
   });

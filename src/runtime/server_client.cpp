@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/arguments.h"
 #include "runtime/compile_options.h"
 #include "runtime/server_connection.h"
 #include "topos/error.h"
@@ -44,51 +45,28 @@ struct Shared {
   int devices = 0;
 };
 
-class ServerBuffer final : public Buffer {
+class ServerBuffer final : public PlacedBuffer {
  public:
   ServerBuffer(std::shared_ptr<Shared> shared, std::uint64_t number,
-               const Type& type, int device)
-      : shared_(std::move(shared)),
-        number_(number),
-        type_(type),
-        device_(device) {}
+               const Type& type, int device, bool borrowed = false)
+      : PlacedBuffer(shared.get(), type, device, borrowed),
+        shared_(std::move(shared)),
+        number_(number) {}
   ~ServerBuffer() override {
-    if (gone_) return;
+    if (gone()) return;
     shared_->connection.post(std::move(Frame(Kind::free) << number_));
   }
 
-  const Shared* shared() const { return shared_.get(); }
   std::uint64_t number() const { return number_; }
-  const Type& type() const { return type_; }
-  int device() const { return device_; }
-  bool gone() const { return gone_; }
-  void donated() { gone_ = true; }
   const std::string& elements() const { return elements_; }
   void elements(std::string_view elements) { elements_ = elements; }
 
  private:
   std::shared_ptr<Shared> shared_;
   std::uint64_t number_;
-  Type type_;
-  int device_;
-  bool gone_ = false;
   /// If they came with the answer of the execution.
   std::string elements_;
 };
-
-const ServerBuffer& checked(const Buffer& buffer, const Shared* shared,
-                            std::string_view what) {
-  const auto* ours = dynamic_cast<const ServerBuffer*>(&buffer);
-  if (ours == nullptr || ours->shared() != shared) {
-    throw UsageError(
-        fmt::format("xla-server: {}: the buffer is another client's", what));
-  }
-  if (ours->gone()) {
-    throw UsageError(
-        fmt::format("xla-server: {}: the buffer was donated", what));
-  }
-  return *ours;
-}
 
 class ServerExecutable final : public Executable {
  public:
@@ -116,8 +94,6 @@ class ServerExecutable final : public Executable {
   void memory(const MemoryStats& stats) { memory_ = stats; }
 
  private:
-  void check(std::span<Buffer* const> arguments) const;
-
   std::shared_ptr<Shared> shared_;
   std::uint64_t number_;
   Signature signature_;
@@ -125,38 +101,9 @@ class ServerExecutable final : public Executable {
   std::optional<MemoryStats> memory_;
 };
 
-void ServerExecutable::check(std::span<Buffer* const> arguments) const {
-  const std::size_t arity = signature_.arguments.size();
-  if (arguments.size() != arity * partitions_) {
-    throw UsageError(
-        fmt::format("xla-server: a program of {} arguments on {} devices was "
-                    "given {} buffers",
-                    arity, partitions_, arguments.size()));
-  }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::size_t argument = i % arity;
-    const std::size_t device = i / arity;
-    const std::string what = fmt::format("argument {}", argument);
-    if (arguments[i] == nullptr) {
-      throw UsageError(fmt::format("xla-server: {}: there is none", what));
-    }
-    const ServerBuffer& buffer = checked(*arguments[i], shared_.get(), what);
-    if (buffer.type() != signature_.arguments[argument]) {
-      throw UsageError(fmt::format("xla-server: {} is {}, the program takes {}",
-                                   what, buffer.type().text(),
-                                   signature_.arguments[argument].text()));
-    }
-    if (buffer.device() != static_cast<int>(device)) {
-      throw UsageError(
-          fmt::format("xla-server: {} of device {} lies on device {}", what,
-                      device, buffer.device()));
-    }
-  }
-}
-
 std::vector<std::unique_ptr<Buffer>> ServerExecutable::execute(
     std::span<Buffer* const> arguments) {
-  check(arguments);
+  check_arguments(signature_, partitions_, shared_.get(), arguments);
   const std::size_t arity = signature_.arguments.size();
   const std::size_t results = signature_.results.size();
   const std::uint64_t first =
@@ -170,7 +117,7 @@ std::vector<std::unique_ptr<Buffer>> ServerExecutable::execute(
   const auto take = [&](Fields& fields) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (signature_.donated_to[i % arity]) {
-        static_cast<ServerBuffer*>(arguments[i])->donated();
+        static_cast<ServerBuffer*>(arguments[i])->set_gone();
       }
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -189,24 +136,6 @@ std::vector<std::unique_ptr<Buffer>> ServerExecutable::execute(
   shared_->connection.ask("a program cannot be run", std::move(frame),
                           shared_->options.request_limit, take);
   return out;
-}
-
-/// The line of a program that a message of XLA's names, as `-:LINE:COLUMN:`.
-std::string named_line(std::string_view message, std::string_view text) {
-  const std::size_t mark = message.find("-:");
-  if (mark == std::string_view::npos) return "";
-  long line = 0;
-  for (std::size_t at = mark + 2; at < message.size(); ++at) {
-    if (message[at] < '0' || message[at] > '9' || line > 100'000'000) break;
-    line = 10 * line + (message[at] - '0');
-  }
-  for (long skipped = 1; skipped < line; ++skipped) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return "";
-    text.remove_prefix(end + 1);
-  }
-  if (line == 0) return "";
-  return fmt::format("\n  line {}: {}", line, text.substr(0, text.find('\n')));
 }
 
 class ServerClient final : public Client {
@@ -282,15 +211,16 @@ std::unique_ptr<Buffer> ServerClient::put(const Type& type,
                                           const std::byte* elements, int device,
                                           std::uint8_t flags) {
   if (device < 0 || device >= shared_->devices) {
-    throw UsageError(fmt::format("xla-server: there is no device {}, only {}",
-                                 device, shared_->devices));
+    throw UsageError(fmt::format("there is no device {}, only {}", device,
+                                 shared_->devices));
   }
   const std::uint64_t number = shared_->next_number++;
   const std::size_t size = type.size_bytes();
   Frame frame(Kind::put);
   frame << number << static_cast<std::uint32_t>(device);
   frame.append(type, flags);
-  auto buffer = std::make_unique<ServerBuffer>(shared_, number, type, device);
+  auto buffer = std::make_unique<ServerBuffer>(shared_, number, type, device,
+                                               flags == server::borrowed);
   if (size < shared_from_bytes) {
     shared_->connection.post(std::move(frame.append(elements, size)));
     return buffer;
@@ -312,10 +242,15 @@ std::unique_ptr<Buffer> ServerClient::put(const Type& type,
 void ServerClient::read(const Buffer& buffer, const Type& type,
                         std::byte* elements) {
   constexpr std::string_view what = "a buffer cannot be read";
-  const ServerBuffer& ours = checked(buffer, shared_.get(), what);
+  const auto* found = dynamic_cast<const ServerBuffer*>(&buffer);
+  if (found == nullptr || found->owner() != shared_.get()) {
+    throw UsageError("the buffer is another client's");
+  }
+  const ServerBuffer& ours = *found;
+  if (ours.gone()) throw UsageError("the buffer was donated");
   if (type != ours.type()) {
-    throw UsageError(fmt::format("xla-server: {}: it is {}, not {}", what,
-                                 ours.type().text(), type.text()));
+    throw UsageError(fmt::format("the buffer is {}, not {}", ours.type().text(),
+                                 type.text()));
   }
   const std::size_t size = type.size_bytes();
   if (size == 0) return;
@@ -346,16 +281,11 @@ std::unique_ptr<Executable> ServerClient::compile(
     const CompileOptions& options) {
   const std::string proto =
       compile_options_proto(options, shared_->platform == "cpu");
-  if (signature.donated_to.size() != signature.arguments.size()) {
-    throw UsageError(fmt::format(
-        "xla-server: a signature of {} arguments says of {} whether they are "
-        "donated",
-        signature.arguments.size(), signature.donated_to.size()));
-  }
+  check_signature(signature);
   if (options.partitions > shared_->devices) {
-    throw UsageError(fmt::format(
-        "xla-server: a program for {} devices, of which there are {}",
-        options.partitions, shared_->devices));
+    throw UsageError(
+        fmt::format("a program for {} devices, of which there are {}",
+                    options.partitions, shared_->devices));
   }
   std::vector<std::uint32_t> donated;
   for (std::size_t i = 0; i < signature.donated_to.size(); ++i) {
@@ -389,7 +319,7 @@ std::unique_ptr<Executable> ServerClient::compile(
     shared_->connection.ask("a program cannot be compiled", std::move(frame),
                             shared_->options.compile_limit, take);
   } catch (const RuntimeError& error) {
-    throw RuntimeError(error.message() + named_line(error.message(), text));
+    throw RuntimeError(with_line_quoted(error.message(), text));
   }
   return program;
 }

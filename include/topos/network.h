@@ -81,8 +81,9 @@ class Parameters {
 
   /// \throws UsageError               there is no such parameter
   /// \throws ShapeError, DTypeError   the payload is not of its type
-  void set(Symbol symbol, Tensor payload, Site site = Site::here());
-  void set(std::string_view name, Tensor payload, Site site = Site::here());
+  void set(Symbol symbol, const Tensor& payload, Site site = Site::here());
+  void set(std::string_view name, const Tensor& payload,
+           Site site = Site::here());
 
   /// New parameters, each the `update` of (payload, gradient). `gradients`
   /// are in the order of the items.

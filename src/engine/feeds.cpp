@@ -116,7 +116,8 @@ void FeedTable::bind(Feeds feeds, const Names& names) {
     }
     Input* input = find(feed.symbol.node);
     if (input == nullptr) {
-      const std::string_view name = names(feed.symbol.node);
+      const std::string_view name =
+          names ? names(feed.symbol.node) : std::string_view();
       throw UsageError(fmt::format(
           "a feed names %{}{}, which is no input that this plan reads",
           feed.symbol.node,

@@ -52,7 +52,7 @@ class FeedTable {
 
   /// Points every input that is not carried to its elements.
   /// \throws UsageError, ShapeError, DTypeError, IndexError
-  void bind(Feeds feeds, const Names& names);
+  void bind(Feeds feeds, const Names& names = {});
 
  private:
   /// An index operand that views lead back to an input.

@@ -346,8 +346,8 @@ void HostSessionState::store(std::uint32_t node, const Type& type,
                              const std::byte* elements) {
   std::byte* data = state_data(node);
   if (data == nullptr) {
-    Tensor storage = Tensor::uninitialized(type, data);
-    slots_.emplace(node, Slot{std::move(storage), data});
+    const Tensor storage = Tensor::uninitialized(type, data);
+    slots_.emplace(node, Slot{storage, data});
   }
   const std::size_t bytes = type.size_bytes();
   if (bytes == 0) return;

@@ -18,7 +18,6 @@ namespace topos::engines {
 
 namespace {
 
-using graph::Graph;
 using graph::Kind;
 using graph::Node;
 

@@ -58,10 +58,10 @@ class Call {
     for (const Operand& operand : operands_) {
       if (const Value* value = std::get_if<Value>(&operand.what)) {
         nodes_.push_back(recording.node(*value));
-        known_.push_back(recording.graph().nodes[nodes_.back()].type);
+        known_.emplace_back(recording.graph().nodes[nodes_.back()].type);
       } else {
         nodes_.push_back(0);
-        known_.push_back(std::nullopt);
+        known_.emplace_back(std::nullopt);
       }
     }
     is_found_ = true;

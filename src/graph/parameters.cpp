@@ -74,16 +74,16 @@ const Tensor& Parameters::of(std::string_view name, Site site) const {
   return payload_of(find(items_, name, site), site);
 }
 
-void Parameters::set(Symbol symbol, Tensor payload, Site site) {
+void Parameters::set(Symbol symbol, const Tensor& payload, Site site) {
   Item& item = find(items_, symbol, site);
   expect_type(item, payload.type(), site);
-  item.payload = std::move(payload);
+  item.payload = payload;
 }
 
-void Parameters::set(std::string_view name, Tensor payload, Site site) {
+void Parameters::set(std::string_view name, const Tensor& payload, Site site) {
   Item& item = find(items_, name, site);
   expect_type(item, payload.type(), site);
-  item.payload = std::move(payload);
+  item.payload = payload;
 }
 
 Parameters Parameters::step(

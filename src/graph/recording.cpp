@@ -142,8 +142,8 @@ void Recording::set_name(std::uint32_t node, std::string name) {
   graph_.names[node] = std::move(name);
 }
 
-void Recording::set_payload(std::uint32_t node, Tensor payload) {
-  graph_.payloads.insert_or_assign(node, std::move(payload));
+void Recording::set_payload(std::uint32_t node, const Tensor& payload) {
+  graph_.payloads.insert_or_assign(node, payload);
 }
 
 std::size_t Recording::NumberHash::operator()(

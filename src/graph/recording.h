@@ -46,7 +46,7 @@ class Recording {
   std::uint32_t append(const ops::Any& op, const Type& type,
                        std::span<const std::uint32_t> operands, Site site);
   void set_name(std::uint32_t node, std::string name);
-  void set_payload(std::uint32_t node, Tensor payload);
+  void set_payload(std::uint32_t node, const Tensor& payload);
   void add_label(Label label) { graph_.labels.push_back(std::move(label)); }
 
   /// The one constant of a number in a dtype, and its one broadcast to a

@@ -80,13 +80,13 @@ TensorFile read_tensors(const Source& source) {
   result.tensors.reserve(opened.header.tensors.size());
   for (const Declaration& declared : opened.header.tensors) {
     std::byte* data = nullptr;
-    Tensor tensor = Tensor::uninitialized(declared.type, data);
+    const Tensor tensor = Tensor::uninitialized(declared.type, data);
     const std::span bytes(data, declared.type.size_bytes());
     source.read(opened.data_at + declared.begin, bytes);
     if (declared.type.dtype == boolean) {
       check_booleans(source, declared, bytes);
     }
-    result.tensors.push_back({declared.name, std::move(tensor)});
+    result.tensors.push_back({declared.name, tensor});
   }
   result.metadata = std::move(opened.header.metadata);
   return result;

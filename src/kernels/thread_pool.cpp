@@ -105,7 +105,7 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int size) : size_(1), state_(new State(size)) {
+ThreadPool::ThreadPool(int size) : state_(new State(size)) {
   // Signals are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);

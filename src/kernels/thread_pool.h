@@ -75,7 +75,7 @@ class ThreadPool {
 
   [[noreturn]] static void work(State* state, int worker);
 
-  int size_;
+  int size_ = 1;
   State* state_;
 };
 

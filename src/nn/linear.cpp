@@ -16,12 +16,12 @@ Value parameter(Tape& tape, std::string name, const Shape& shape,
   if (random == nullptr) {
     return tape.parameter(std::move(name), type.dtype, type.shape, site);
   }
-  Tensor initial = options.initializer(shape, *random, type.dtype);
+  const Tensor initial = options.initializer(shape, *random, type.dtype);
   if (initial.type() != type) {
     throw ShapeError("the initializer was asked for " + type.text() +
                      " and gave " + initial.type().text());
   }
-  return tape.parameter(std::move(name), std::move(initial), site);
+  return tape.parameter(std::move(name), initial, site);
 }
 
 void declare_parameters(Linear& layer, Tape& tape, std::string_view name,

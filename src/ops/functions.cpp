@@ -126,7 +126,8 @@ Tensor compose(std::initializer_list<TensorOperand> operands,
   });
 }
 
-Tensor kept(Tensor y, const TensorOperand& x, const Axes& axes, bool keep) {
+Tensor kept(const Tensor& y, const TensorOperand& x, const Axes& axes,
+            bool keep) {
   if (!keep) return y;
   const Tensor& tensor = std::get<Tensor>(x.what);
   return y.reshaped(
@@ -146,6 +147,7 @@ Tensor iota(const Type& type, int axis, Site site) {
   });
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as its overload.
 Tensor full_like(TensorOperand like, const Type& type, Number number) {
   return guarded("full_like", {}, like.site, [&] {
     return Tensor::full({type.dtype, {}}, number).broadcasted(type.shape);

@@ -1,6 +1,7 @@
 #include "ops/op_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -128,6 +129,47 @@ bool has_rule() {
   return false;
 }
 
+/// The operations of StableHLO that it becomes, in their order; a few words of
+/// a long formula.
+template <class Op>
+std::string lowered_operations() {
+  constexpr std::size_t most_listed = 4;
+  const auto rows = Op::rows();
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& x) {
+    return accepts(x, f32) || accepts(x, boolean);
+  });
+  const DType dtype = accepts(*row, f32) ? f32 : boolean;
+  const std::vector<Type> types = retyped(*row, dtype);
+  stablehlo::Writer out;
+  std::vector<stablehlo::Value> x;
+  for (const Type& type : types) x.push_back(out.argument("x", type));
+  const Op op = retyped_op(*row, dtype);
+  op.lower(out, {x, op.infer(types)});
+
+  constexpr std::string_view prefix = "stablehlo.";
+  std::vector<std::string_view> names;
+  std::string_view body = out.body();
+  for (std::size_t at = body.find(prefix); at != body.npos;
+       at = body.find(prefix)) {
+    body.remove_prefix(at + prefix.size());
+    const std::string_view found =
+        body.substr(0, body.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+    // What belongs to another one: its region's end, its attributes, and the
+    // constants that it broadcasts.
+    constexpr std::string_view parts[] = {"return", "constant",
+                                          "broadcast_in_dim"};
+    const bool is_part = (out.operation_count() > 1 || found == "return") &&
+                         std::ranges::find(parts, found) != std::end(parts);
+    if (!is_part && std::ranges::find(names, found) == names.end()) {
+      names.push_back(found);
+    }
+  }
+  if (names.empty()) return "the operand";
+  const bool is_long = names.size() > most_listed;
+  if (is_long) names.resize(most_listed);
+  return fmt::format("{}{}", fmt::join(names, " "), is_long ? " ..." : "");
+}
+
 template <class Op>
 std::string fields_of() {
   std::string result;
@@ -143,16 +185,18 @@ std::string fields_of() {
 
 std::string line(std::string_view name, std::string_view arity,
                  std::string_view fields, std::string_view kind,
-                 std::string_view accepted, std::string_view derivative) {
-  return fmt::format("{:<15} {:<6} {:<17} {:<12} {:<25} {}\n", name, arity,
-                     fields.empty() ? "-" : fields, kind, accepted, derivative);
+                 std::string_view accepted, std::string_view derivative,
+                 std::string_view lowering) {
+  return fmt::format("{:<15} {:<6} {:<17} {:<12} {:<25} {:<11} {}\n", name,
+                     arity, fields.empty() ? "-" : fields, kind, accepted,
+                     derivative, lowering);
 }
 
 }  // namespace
 
 std::string op_table() {
-  std::string result =
-      line("operation", "arity", "attributes", "kind", "dtypes", "derivative");
+  std::string result = line("operation", "arity", "attributes", "kind",
+                            "dtypes", "derivative", "StableHLO");
   All::for_each([&]<class Op>() {
     result +=
         line(Op::name,
@@ -161,16 +205,17 @@ std::string op_table() {
              Elementwise<Op> ? "elementwise"
              : ViewValue<Op> ? "view"
                              : "tensor",
-             accepted_dtypes<Op>(), has_rule<Op>() ? "rule" : "-");
+             accepted_dtypes<Op>(), has_rule<Op>() ? "rule" : "-",
+             lowered_operations<Op>());
   });
   AllComposites::for_each([&]<class C>() {
     std::size_t arity = 0;
     for (const auto& row : C::rows()) {
       arity = std::max(arity, types_of(row.operands).size());
     }
-    result +=
-        line(C::name, fmt::format("{}", arity), fields_of<C>(), "composite",
-             accepted_dtypes<C>(), OwnDerivative<C> ? "rule" : "formula");
+    result += line(C::name, fmt::format("{}", arity), fields_of<C>(),
+                   "composite", accepted_dtypes<C>(),
+                   OwnDerivative<C> ? "rule" : "formula", "its formula");
   });
   return result;
 }

@@ -52,6 +52,7 @@ template <class V>
 class Operands : public std::span<const V> {
  public:
   using std::span<const V>::span;
+  constexpr Operands() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor)
   Operands(std::span<const V> items) : std::span<const V>(items) {}
   Operands(std::initializer_list<V> items)

@@ -490,7 +490,7 @@ TEST_P(Sessions, RefuseHandlesThatWereMovedFrom) {
   moved = tested().open(*m.network);
   EXPECT_EQ(last.scalar(m.loss), 7);
   Placement placement = tested().place(*m.network, m.network->parameters());
-  const Placement taken = std::move(placement);
+  const Placement taken = std::move(placement);  // NOLINT
   // A placement and a plan are never empty.
   EXPECT_EQ(tested().open(placement).state(m.scale).item(), 3);  // NOLINT
   EXPECT_EQ(tested().open(taken).state(m.scale).item(), 3);

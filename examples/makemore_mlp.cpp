@@ -1,11 +1,12 @@
 // The makemore MLP: learns from a list of names how names go on, letter by
 // letter, and invents new ones.
 //
-// After Karpathy's makemore and [Bengio et al. 2003, "A neural probabilistic
-// language model"]: three letters of context, an embedding of each, one hidden
-// layer. A whole training step (loss, gradients, update) is one plan whose
-// parameters are carried; a second plan of the same network, stepped by the
-// same session, samples. Only the batch and the rate cross into a step.
+// The model is recorded in models/makemore_mlp.cpp. A whole training step
+// (loss, gradients, update) is one plan whose parameters are carried; a second
+// plan of the same network, stepped by the same session, samples. Only the
+// batch and the rate cross into a step.
+
+#include "models/makemore_mlp.h"
 
 #include <topos/topos.h>
 
@@ -31,112 +32,22 @@
 
 using namespace topos;
 using namespace examples;
+using models::Makemore;
+using models::makemore::batch;
+using models::makemore::batch_start;
+using models::makemore::context_length;
+using models::makemore::rate_at;
+using models::makemore::recipe;
+using models::makemore::slow_from;
+
+static_assert(vocabulary == models::makemore::vocabulary);
 
 namespace {
 
-// ---- The recipe ----------------------------------------------------------
-
-constexpr int context_length = 3;
-constexpr int embedding_width = 10;
-constexpr int hidden_width = 100;
-constexpr int batch = 64;
-constexpr int slow_from = 4000;
-constexpr char recipe[] =
-    "context 3, embedding 10, hidden 100 tanh, batch 64, "
-    "sgd 0.1, 0.01 from step 4000";
-
-double rate_at(int step) { return step < slow_from ? 0.1 : 0.01; }
-
-std::size_t batch_start(int step, std::size_t samples) {
-  return static_cast<std::size_t>(step) * batch % (samples - batch);
-}
-
-struct Mlp {
-  nn::Embedding embedding;
-  nn::Linear hidden;
-  nn::Linear output;
-
-  /// Context letters [rows, context_length] to logits [rows, vocabulary].
-  Value operator()(Operand contexts) const {
-    const Frame frame(contexts.site);
-    const std::int64_t rows = contexts.type().shape[0];
-    const Value x =
-        reshape(embedding(contexts), {rows, context_length * embedding_width});
-    return output(tanh(hidden(x)));
-  }
-
-  void visit(auto&& visitor) const {
-    visitor("embedding", embedding);
-    visitor("hidden", hidden);
-    visitor("output", output);
-  }
-};
-
-// ---- The program ---------------------------------------------------------
-
-/// How many nodes each part of the recording took.
-struct NodeCounts {
-  std::size_t forward = 0;
-  std::size_t gradient = 0;
-  std::size_t update = 0;
-};
-
-/// The network with its two plans and what goes in and out of them.
-struct Program {
-  Network network;
-  NodeCounts nodes;
-
-  Plan train;
-  Symbol contexts, targets, rate, loss;
-
-  Plan sample;
-  Symbol context, next;
-};
-
-Program record(const Seeds& seeds) {
-  Tape tape;
-  SplitMix embedding_random(seeds.embedding);
-  SplitMix layer_random(seeds.layers);
-  const Mlp mlp = {
-      {tape, "embedding", vocabulary, embedding_width, embedding_random},
-      {tape, "hidden", context_length * embedding_width, hidden_width,
-       layer_random},
-      {tape, "output", hidden_width, vocabulary, layer_random}};
-
-  const Value contexts = tape.input("contexts", i32, {batch, context_length});
-  const Value targets = tape.input("targets", i32, {batch});
-  const Value rate = tape.input("rate", f32, {});
-  NodeCounts nodes;
-
-  const Value loss = nn::cross_entropy(mlp(contexts), targets);
-  nodes.forward = tape.size();
-  const auto gradients = tape.gradients(loss);
-  nodes.gradient = tape.size() - nodes.forward;
-  Entry step;
-  step.result(loss);
-  for (auto [parameter, next] : nn::Sgd().record(tape, gradients, rate)) {
-    step.carry(parameter, next);
-  }
-  nodes.update = tape.size() - nodes.forward - nodes.gradient;
-
-  const Value context = tape.input("context", i32, {1, context_length});
-  const Value next = softmax(mlp(context));
-
-  const Network network = tape.seal();
-  return {network,
-          nodes,
-          network.lower(step),
-          contexts,
-          targets,
-          rate,
-          loss,
-          network.lower(Entry().result(next)),
-          context,
-          next};
-}
+// ---- Steps ---------------------------------------------------------------
 
 /// One step on the session's parameters; copies nothing, allocates nothing.
-float train_step(Session& session, const Program& program,
+float train_step(Session& session, const Makemore& program,
                  const Samples& samples, int step) {
   const std::size_t start = batch_start(step, samples.count());
   const Run run = session.step(
@@ -148,7 +59,7 @@ float train_step(Session& session, const Program& program,
 
 /// Draws letters from the network's distribution until it ends the name; one
 /// that ends before its first letter is begun again.
-std::string sample_name(Session& session, const Program& program,
+std::string sample_name(Session& session, const Makemore& program,
                         SplitMix& random) {
   constexpr int most_draws = 30;
   std::array<std::int32_t, context_length> context = {};
@@ -158,7 +69,7 @@ std::string sample_name(Session& session, const Program& program,
     session
         .step(program.sample,
               {{program.context, std::span<const std::int32_t>(context)}})
-        .read_into(program.next, std::span<float>(probability));
+        .read_into(program.probabilities, std::span<float>(probability));
     // The first letter at which the probabilities sum up to more than u.
     const double u = random.unit();
     double sum = 0;
@@ -180,7 +91,7 @@ struct Job {
   MakemoreOptions options;
   std::vector<std::string> words;
   Samples samples;
-  Program program;
+  Makemore program;
   Parameters parameters;
   RunState state;
   Figures figures;
@@ -220,7 +131,7 @@ RunState resumed_state(const MakemoreOptions& options,
 }
 
 void fill(Figures& figures, const MakemoreOptions& options,
-          const Program& program) {
+          const Makemore& program) {
   figures.recipe = recipe;
   figures.engine = options.engine;
   figures.corpus_file = options.corpus;
@@ -276,7 +187,8 @@ Job prepare(const MakemoreOptions& options) {
 
   SplitMix shuffle_random(figures.seeds.shuffle);
   shuffle(samples, shuffle_random);
-  Program program = record(figures.seeds);
+  Makemore program = models::record_makemore(
+      {.embedding = figures.seeds.embedding, .layers = figures.seeds.layers});
   Parameters parameters =
       options.resume ? load_safetensors(options.checkpoint, program.network)
                      : program.network.parameters();

@@ -133,6 +133,24 @@ TEST_F(Project, LayersAndProgramsSeeThePublicFaceAlone) {
                   "only, not tensor/shape.h"));
 }
 
+TEST_F(Project, ProgramsShareTheirModelsAndNothingElse) {
+  EXPECT_THAT(complaints("tools/emit.cpp", "#include \"models/catalog.h\"\n"),
+              IsEmpty());
+  EXPECT_THAT(
+      complaints("tools/emit.cpp", "#include \"examples/corpus.h\"\n"),
+      ElementsAre("tools/emit.cpp:1: tools may include <topos/...> only, not "
+                  "examples/corpus.h"));
+  fs::remove(root_ / "tools/emit.cpp");
+  EXPECT_THAT(
+      complaints("examples/models/gpt.cpp",
+                 "#include \"gpt.h\"\n#include \"examples/corpus.h\"\n"
+                 "#include <CLI/CLI.hpp>\n"),
+      ElementsAre("examples/models/gpt.cpp:2: models may include <topos/...> "
+                  "only, not examples/corpus.h",
+                  "examples/models/gpt.cpp:3: models may not include "
+                  "<CLI/CLI.hpp>"));
+}
+
 TEST_F(Project, PackagesBelongToTheirFolders) {
   EXPECT_THAT(complaints("src/ops/sum.cpp", "#include <hwy/highway.h>\n"),
               ElementsAre("src/ops/sum.cpp:1: ops may not include "

@@ -1,21 +1,23 @@
 // The program `topos`: what the library offers from a shell.
-#include <topos/engine.h>
 #include <topos/functions.h>
 #include <topos/version.h>
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <iostream>
 #include <string>
 
+#include "command.h"
+#include "emit.h"
+#include "engines.h"
+#include "verify.h"
+
 namespace {
 
-// CLI11 numbers its errors from 100; we say 2 for every wrong command line.
-constexpr int wrong_usage = 2;
-
-void print_engines() {
-  for (const std::string& name : topos::engine_names()) {
-    std::cout << name << '\n';
-  }
+int complain(const std::exception& error, int exit_code) {
+  std::cout.flush();
+  std::cerr << "topos: " << error.what() << '\n';
+  return exit_code;
 }
 
 }  // namespace
@@ -24,7 +26,10 @@ int main(int argc, char** argv) {
   CLI::App app("topos: record, differentiate, lower, run", "topos");
   app.set_version_flag("--version", "topos " + std::string(topos::version()));
   const auto* ops = app.add_subcommand("ops", "Lists every operation");
-  const auto* engines = app.add_subcommand("engines", "Lists every engine");
+  const auto* engines = app.add_subcommand(
+      "engines", "Lists every engine, with what runs it here");
+  const tools::Emit emit(app);
+  const tools::Verify verify(app);
   app.require_subcommand(0, 1);
 
   try {
@@ -32,16 +37,30 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "topos: " << error.what() << '\n';
-    return wrong_usage;
+    // CLI11 numbers its errors from 100.
+    return complain(error, tools::wrong_usage);
   }
 
-  if (ops->parsed()) {
-    std::cout << topos::op_table();
-  } else if (engines->parsed()) {
-    print_engines();
-  } else {
-    std::cout << app.help();
+  int exit_code = 0;
+  try {
+    if (ops->parsed()) {
+      std::cout << topos::op_table();
+    } else if (engines->parsed()) {
+      tools::print_engines();
+    } else if (emit.is_asked()) {
+      emit.run();
+    } else if (verify.is_asked()) {
+      exit_code = verify.run();
+    } else {
+      std::cout << app.help();
+    }
+    if (!std::cout.flush()) {
+      throw std::runtime_error("the output cannot be written");
+    }
+  } catch (const tools::Refusal& refusal) {
+    return complain(refusal, tools::wrong_usage);
+  } catch (const std::exception& error) {
+    return complain(error, tools::failed);
   }
-  return 0;
+  return exit_code;
 }

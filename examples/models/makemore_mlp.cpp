@@ -29,6 +29,7 @@ Makemore record_makemore(const MakemoreSeeds& seeds) {
   Makemore::NodeCounts nodes;
 
   const Value loss = nn::cross_entropy(mlp(contexts), targets);
+  tape.name(loss, "loss");
   nodes.forward = tape.size();
   const auto gradients = tape.gradients(loss);
   nodes.gradient = tape.size() - nodes.forward;
@@ -43,12 +44,14 @@ Makemore record_makemore(const MakemoreSeeds& seeds) {
   differentiated.result(loss);
   std::vector<Symbol> gradient_symbols;
   for (const auto& [parameter, gradient] : gradients) {
+    tape.name(gradient, "gradient of " + tape.name(parameter));
     differentiated.result(gradient);
     gradient_symbols.push_back(gradient);
   }
 
   const Value context = tape.input("context", i32, {1, context_length});
   const Value probabilities = softmax(mlp(context));
+  tape.name(probabilities, "probabilities");
 
   const Network network = tape.seal();
   return {network,

@@ -1,0 +1,159 @@
+#include "gpt.h"
+
+#include <cmath>
+#include <limits>
+
+namespace models {
+
+using namespace topos;
+
+namespace {
+
+/// Normal weights of GPT-2's deviation, no biases.
+Tensor small(const Shape& shape, SplitMix& random, DType dtype) {
+  return shape.rank() == 1 ? Tensor::zeros({dtype, shape})
+                           : normal(shape, 0.02, random, dtype);
+}
+
+/// Declares parameters, drawn from the options' seed if there is one.
+class Declaration {
+ public:
+  Declaration(Tape& tape, const GptOptions& options)
+      : tape_(tape),
+        is_drawn_(options.seed),
+        random_(options.seed.value_or(0)) {}
+
+  nn::Linear linear(const std::string& name, int in, int out,
+                    bool bias = true) {
+    const nn::LinearOptions options = {.bias = bias, .initializer = small};
+    if (is_drawn_) return {tape_, name, in, out, random_, options};
+    return {tape_, name, in, out, options};
+  }
+
+  nn::Embedding embedding(const std::string& name, int count, int width) {
+    if (is_drawn_) return {tape_, name, count, width, random_};
+    return {tape_, name, count, width};
+  }
+
+  LayerNorm norm(const std::string& name, int width) {
+    return {tape_.parameter(name + ".scale", Tensor::full({f32, {width}}, 1)),
+            tape_.parameter(name + ".shift", Tensor::zeros({f32, {width}}))};
+  }
+
+  GptBlock block(const std::string& name, const GptOptions& options) {
+    const int width = options.width;
+    return {norm(name + ".attention_norm", width),
+            {options.heads,
+             linear(name + ".attention.query_key_value", width, 3 * width),
+             linear(name + ".attention.output", width, width)},
+            norm(name + ".network_norm", width),
+            linear(name + ".widen", width, 4 * width),
+            linear(name + ".narrow", 4 * width, width)};
+  }
+
+ private:
+  Tape& tape_;
+  bool is_drawn_;
+  SplitMix random_;
+};
+
+/// [T, T]: position i sees j <= i.
+Value causal_mask(Tape& tape, int time) {
+  const Type type = {i32, {time, time}};
+  return greater_equal(iota(tape, type, 0), iota(tape, type, 1));
+}
+
+}  // namespace
+
+Value LayerNorm::operator()(Operand x) const {
+  return layer_norm(x, scale, shift);
+}
+
+Value CausalAttention::operator()(Operand x, Value seen) const {
+  const Frame frame(x.site);
+  const Shape shape = x.type().shape;
+  const std::int64_t batch = shape[0];
+  const std::int64_t time = shape[1];
+  const std::int64_t depth = shape[2] / heads;
+  // [B, T, 3 H D] to three of [B, H, T, D].
+  const Value all =
+      permute(reshape(query_key_value(x), {batch, time, 3, heads, depth}),
+              {2, 0, 3, 1, 4});
+  const auto part = [&](int which) {
+    return reshape(topos::narrow(all, 0, which, 1),
+                   {batch, heads, time, depth});
+  };
+  const Value scores = matmul(part(0), transpose(part(1))) /
+                       std::sqrt(static_cast<double>(depth));
+  constexpr float never = -std::numeric_limits<float>::infinity();
+  const Value weights = softmax(select(seen, scores, never));
+  return output(
+      reshape(permute(matmul(weights, part(2)), {0, 2, 1, 3}), shape));
+}
+
+Value GptBlock::operator()(Operand x, Value seen) const {
+  const Frame frame(x.site);
+  const Value y = x.value() + attention(attention_norm(x), seen);
+  return y + narrow(gelu(widen(network_norm(y)), GeluForm::tanh));
+}
+
+Gpt Gpt::declared(Tape& tape, const GptOptions& options) {
+  Declaration declaration(tape, options);
+  Gpt gpt = {declaration.embedding("tokens", options.vocabulary, options.width),
+             declaration.embedding("positions", options.time, options.width),
+             {},
+             declaration.norm("last_norm", options.width),
+             std::nullopt,
+             causal_mask(tape, options.time)};
+  for (int i = 0; i < options.layers; ++i) {
+    gpt.blocks.push_back(
+        declaration.block("blocks." + std::to_string(i), options));
+  }
+  if (!options.is_tied) {
+    gpt.head = declaration.linear("head", options.width, options.vocabulary,
+                                  /*bias=*/false);
+  }
+  return gpt;
+}
+
+Value Gpt::operator()(Operand index) const {
+  const Frame frame(index.site);
+  Value x = tokens(index) + positions.weight;
+  for (const GptBlock& block : blocks) x = block(x, seen);
+  x = last_norm(x);
+  return head ? (*head)(x) : matmul(x, transpose(tokens.weight));
+}
+
+Recorded record_gpt(const GptOptions& options) {
+  Tape tape;
+  const Gpt gpt = Gpt::declared(tape, options);
+  const Shape shape = {options.batch, options.time};
+  const Value index = tape.input("index", i32, shape);
+  const Value targets = tape.input("targets", i32, shape);
+  const Value rate = tape.input("rate", f32, {});
+
+  const Value logits = gpt(index);
+  tape.name(logits, "logits");
+  const Value loss = cross_entropy(logits, targets);
+  tape.name(loss, "loss");
+  Entry step;
+  step.result(loss);
+  const auto gradients = tape.gradients(loss);
+  for (auto [parameter, next] : nn::Sgd().record(tape, gradients, rate)) {
+    step.carry(parameter, next);
+  }
+
+  SplitMix random(5);
+  const Feed index_feed(index,
+                        random_tokens(shape, options.vocabulary, random));
+  const Feed targets_feed(targets,
+                          random_tokens(shape, options.vocabulary, random));
+  const Network network = tape.seal();
+  return {network,
+          {{"forward", network.lower(Entry().result(logits)), {index_feed}},
+           {"train",
+            network.lower(step),
+            {index_feed, targets_feed, {rate, 0.1}}}}};
+}
+
+}  // namespace models

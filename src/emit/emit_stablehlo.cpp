@@ -16,6 +16,7 @@ namespace {
 
 using engines::Program;
 using graph::Kind;
+using stablehlo::quoted;
 using stablehlo::text_of;
 using stablehlo::Writer;
 
@@ -31,7 +32,8 @@ class Emission {
         list_(program.list),
         options_(options),
         values_(program.size()),
-        inner_values_(options.composites ? program.size() : 0) {
+        inner_values_(options.composites ? program.size() : 0),
+        is_inner_(inner_values_.size()) {
     for (std::size_t i = 0; i < program_.carries.size(); ++i) {
       carry_of_[program_.carries[i].input] = i;
     }
@@ -182,9 +184,23 @@ class Emission {
     }
   }
 
+  /// The numbers of a formula may have been recorded before it, by others: it
+  /// gets its own.
+  void write_inner(std::uint32_t node, Writer& inner,
+                   std::vector<std::uint32_t>& written) {
+    if (is_inner_[node]) return;
+    for (std::uint32_t operand : list_.operands(node)) {
+      write_inner(operand, inner, written);
+    }
+    write(node, inner, inner_values_);
+    is_inner_[node] = true;
+    written.push_back(node);
+  }
+
   void write_composite(const graph::Label& label) {
     Writer inner;
     std::vector<stablehlo::Value>& values = inner_values_;
+    std::vector<std::uint32_t> written;
     std::string parameters;
     std::vector<stablehlo::Value> operands;
     for (std::size_t i = 0; i < label.operands.size(); ++i) {
@@ -192,14 +208,17 @@ class Emission {
       const stablehlo::Value parameter =
           inner.argument(fmt::format("x{}", i), list_.nodes[operand].type);
       values[operand] = parameter;
+      is_inner_[operand] = true;
+      written.push_back(operand);
       operands.push_back(values_[operand]);
       parameters +=
           fmt::format("{}{}: {}", i == 0 ? "" : ", ", inner.name_of(parameter),
                       text_of(parameter.type));
     }
     for (std::uint32_t i = label.begin; i < label.end; ++i) {
-      write(i, inner, values);
+      write_inner(i, inner, written);
     }
+    for (std::uint32_t node : written) is_inner_[node] = false;
     const std::string type = text_of(list_.nodes[label.result].type);
     const std::string function = fmt::format("{}_{}", label.name, label.result);
     functions_ += fmt::format(
@@ -209,8 +228,8 @@ class Emission {
     inner_operations_ += inner.operation_count();
     std::string attributes;
     if (!label.fields.empty()) {
-      attributes = fmt::format("composite_attributes = {{fields = \"{}\"}}, ",
-                               label.fields.substr(1));
+      attributes = fmt::format("composite_attributes = {{fields = {}}}, ",
+                               quoted(label.fields.substr(1)));
     }
     values_[label.result] =
         main_.composite("topos." + label.name, attributes, function, operands,
@@ -258,7 +277,7 @@ class Emission {
     for (std::size_t i = 0; i < result_.results.size(); ++i) {
       const EmittedResult& result = result_.results[i];
       std::vector<std::string> attributes = {
-          fmt::format("jax.result_info = \"{}\"", result.name)};
+          fmt::format("jax.result_info = {}", quoted(result.name))};
       if (options_.partitions > 1) attributes.push_back(sharding(false, 0));
       const char* comma = i == 0 ? "" : ", ";
       const std::string type = text_of(result.type);
@@ -289,6 +308,7 @@ class Emission {
   Writer main_;
   std::vector<stablehlo::Value> values_;        // of nodes, in @main
   std::vector<stablehlo::Value> inner_values_;  // in the current composite
+  std::vector<bool> is_inner_;                  // those that it has
   std::unordered_map<std::uint32_t, std::size_t> carry_of_;  // by leaf
   std::vector<std::uint32_t> argument_nodes_;
   std::vector<stablehlo::Value> result_values_;

@@ -23,6 +23,19 @@ std::string text_of(const Type& type) {
   return result.append(text_of(type.dtype)) + ">";
 }
 
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7F || c == '"' || c == '\\') {
+      result += fmt::format("\\{:02X}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
 namespace {
 
 template <class T>

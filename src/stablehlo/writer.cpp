@@ -151,13 +151,15 @@ Value Writer::is_finite(const Value& x) {
 // ---- Constants ------------------------------------------------------------
 
 Value Writer::scalar(DType dtype, Number value) {
-  const Type type{dtype, {}};
-  const Tensor element =
-      dtype == boolean
-          ? Tensor::scalar(value != Number(0) && value != Number(false))
-          : Tensor::full(type, value);
-  return line(type, fmt::format("constant {} : {}", dense_text(element),
-                                text_of(type)));
+  return scalar(dtype == boolean ? Tensor::scalar(value != Number(0) &&
+                                                  value != Number(false))
+                                 : Tensor::full({dtype, {}}, value));
+}
+
+Value Writer::scalar(const Tensor& element) {
+  return line(element.type(),
+              fmt::format("constant {} : {}", dense_text(element),
+                          text_of(element.type())));
 }
 
 Value Writer::full(const Type& type, Number value) {
@@ -169,10 +171,10 @@ Value Writer::full(const Type& type, Number value) {
 Value Writer::constant(const Tensor& elements) {
   const Tensor plain = elements.contiguous();
   if (is_uniform(plain)) {
-    const Number first = visit_dtype(plain.dtype(), [&]<class T>() -> Number {
-      return *reinterpret_cast<const T*>(plain.data());
-    });
-    return full(plain.type(), first);
+    // Not as a Number, which would quiet a NaN.
+    const Value element = scalar(
+        plain.reshaped({plain.element_count()}).narrowed(0, 0, 1).reshaped({}));
+    return plain.rank() == 0 ? element : broadcast(element, plain.shape(), {});
   }
   if (const auto axis = counting_axis(plain)) {
     return iota(plain.type(), *axis);
@@ -315,7 +317,7 @@ Value Writer::reduce(Reduction reduction, const Value& x, const Axes& axes) {
       scalar_text, both.name, scalar_text, axes.empty() ? "" : ": ",
       fmt::join(integers(axes), ", "), text_of(x.type), scalar_text,
       text_of(result.type));
-  ++operations_;
+  operations_ += 2;
   return result;
 }
 
@@ -391,12 +393,14 @@ std::vector<int> slice_axes(const Shape& x, const Shape& index,
 Value Writer::gather(const Value& x, const Value& index, IndexedAxes at,
                      const Type& result_type) {
   const Shape& from = x.type.shape;
+  // One element of the axes that indices name, if there is one.
   std::vector<std::int64_t> sizes(from.begin(), from.end());
-  for (int axis = 0; axis < at.batch; ++axis) {
-    sizes[static_cast<std::size_t>(axis)] = 1;
+  for (int axis : range(0, at.batch)) {
+    sizes[static_cast<std::size_t>(axis)] =
+        std::min<std::int64_t>(from[axis], 1);
   }
-  // A slice of nothing has no element to be clamped to.
-  sizes[static_cast<std::size_t>(at.axis)] = from[at.axis] == 0 ? 0 : 1;
+  sizes[static_cast<std::size_t>(at.axis)] =
+      std::min<std::int64_t>(from[at.axis], 1);
   const std::string batch = list_text(range(0, at.batch));
   const std::string batching = at.batch == 0
                                    ? ""
@@ -448,7 +452,7 @@ Value Writer::scatter_add(const Value& base, const Value& index,
       list_text(slice_axes(base.type.shape, index.type.shape, at)), at.axis,
       batching, at.axis, index.type.shape.rank(), text_of(base.type),
       text_of(index.type), text_of(updates.type), text_of(result.type));
-  ++operations_;
+  operations_ += 2;
   return result;
 }
 

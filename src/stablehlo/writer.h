@@ -29,6 +29,9 @@ std::string text_of(const Type& type);
 /// The element type alone: `f32`, `i1`.
 std::string_view text_of(DType dtype);
 
+/// Any text as a string of MLIR, with its quotes, in ASCII.
+std::string quoted(std::string_view text);
+
 /// The elements as an attribute: `dense<[[1.0, 2.0]]>`, `dense<0x7FC00000>`.
 /// Decimals where they are read back to the same bits, else hexadecimal bits.
 std::string dense_text(const Tensor& elements);
@@ -163,6 +166,7 @@ class Writer {
   /// `%3 = stablehlo.<text>` as a line of its own.
   Value line(const Type& type, std::string_view text);
   Value scalar(DType dtype, Number value);
+  Value scalar(const Tensor& element);
 
   std::string body_;
   std::string indent_ = "    ";

@@ -13,47 +13,15 @@
 #include <vector>
 
 #include "graph/derivatives.h"
-#include "graph/recording.h"
+#include "graph/recorded_row.h"
 #include "ops/composite.h"
 #include "ops/evaluate.h"
 
 namespace topos {
 namespace {
 
-using graph::Recording;
 using test::IsNear;
 using test::Random;
-
-/// Records an operation as its row writes it.
-template <class Op>
-Value record(const Op& op, Tape& tape, std::span<const Value> x) {
-  Recording& recording = Recording::of(tape);
-  std::vector<Type> types;
-  std::vector<std::uint32_t> nodes;
-  for (const Value& value : x) {
-    types.push_back(value.type());
-    nodes.push_back(recording.node(value));
-  }
-  return recording.value(recording.append(op, op.infer(types), nodes, {}));
-}
-
-// A composite is recorded by its public function; a new one is missing here
-// until it has its line.
-Value record(const ops::CrossEntropy&, Tape&, std::span<const Value> x) {
-  return cross_entropy(x[0], x[1]);
-}
-Value record(const ops::Gelu& op, Tape&, std::span<const Value> x) {
-  return gelu(x[0], op.form);
-}
-Value record(const ops::LayerNorm& op, Tape&, std::span<const Value> x) {
-  return layer_norm(x[0], x[1], x[2], op.epsilon);
-}
-Value record(const ops::Mse&, Tape&, std::span<const Value> x) {
-  return mse(x[0], x[1]);
-}
-Value record(const ops::Variance& op, Tape&, std::span<const Value> x) {
-  return variance(x[0], op.axes, op.keep);
-}
 
 /// Neither infinite nor NaN, and so small that differences have digits left.
 bool moderate(const Tensor& x) {
@@ -81,7 +49,7 @@ Value two_layers(const Op& op, const std::vector<Tensor>& operands, Tape& tape,
     }
     middle.push_back(value);
   }
-  const Value y = record(op, tape, middle);
+  const Value y = test::record(op, tape, middle);
   const Value flat = reshape(cast(y, f64), {1, -1});
   const Value second =
       tape.constant(random.tensor({flat.shape()[1], 1}, 0.5, 1.5));

@@ -25,11 +25,17 @@ struct EmitOptions {
   /// name. The plan is then written as it was recorded, before any rewrite.
   bool composites = false;
 
-  /// Devices that the program is partitioned over, by XLA's partitioner
-  /// (GSPMD). An input whose leading extent they divide, and that is not
-  /// carried, is split along it; all else is on every device. What the program
-  /// means does not change.
+  /// Devices that the program is partitioned over, by Shardy, the partitioner
+  /// of XLA. An input whose leading extent they divide, and that is not carried,
+  /// is split along it; all else is on every device. What the program means does
+  /// not change.
   int partitions = 1;
+
+  /// Give one more result that tells of indices out of range, which StableHLO
+  /// leaves to the device (XLA clamps a gather's and drops a scatter's). Indices
+  /// that a session checks when it is fed are left out; if none is left, there
+  /// is no such result. Not with `composites`.
+  bool check_indices = false;
 };
 
 /// What `@main` takes: parameters, then inputs, both in recording order, then
@@ -61,11 +67,23 @@ struct EmittedResult {
   bool is_carry = false;
 };
 
+/// An operation whose index the program checks itself.
+struct EmittedIndexCheck {
+  /// `gather, model.cpp:12`, for messages.
+  std::string origin;
+  /// Indices are in [0, extent).
+  std::int64_t extent = 0;
+};
+
 /// A StableHLO module with one public function, `@main`.
 struct StablehloModule {
   std::string text;
   std::vector<EmittedArgument> arguments;
   std::vector<EmittedResult> results;
+  /// In recording order. If there are any, the last result is their i64[n, 2]:
+  /// the row-major position of the first index out of range, -1 if none is, and
+  /// that index.
+  std::vector<EmittedIndexCheck> index_checks;
   /// Operations in the text, linear in the plan's nodes.
   std::size_t operation_count = 0;
 };
@@ -79,7 +97,8 @@ std::ostream& operator<<(std::ostream& out, const StablehloModule& module);
 /// Constants of more than 4 KiB become arguments, unless they are a broadcast
 /// or an iota. Numerics are XLA's: docs/xla.md has the bounds.
 ///
-/// \throws UsageError  `partitions` is not positive
+/// \throws UsageError  `partitions` is not positive, or `check_indices` meets
+///                     `composites`
 StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options = {},
                                Site site = Site::here());
 

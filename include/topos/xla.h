@@ -17,8 +17,9 @@
 ///     Session session = xla::open(network);
 ///
 /// Numerics are XLA's own, within the bounds of docs/xla.md: not the
-/// interpreter's bits. An index that is fed is checked before anything runs;
-/// XLA clamps one that is computed, silently.
+/// interpreter's bits. Indices out of range are an IndexError as on every
+/// engine: fed ones before anything runs, computed ones after the step, by a
+/// result that plans with such indices have beside their own.
 
 namespace topos {
 
@@ -26,6 +27,9 @@ namespace topos {
 using XlaOption = std::variant<bool, std::int64_t, double, std::string,
                                std::vector<std::int64_t>>;
 
+/// Where and how plans run:
+///
+///     Session session = xla::open(network, {.devices = 2});
 struct XlaOptions {
   /// Devices that each plan is partitioned over: inputs whose leading extent
   /// they divide are split among them, all else is on each, and XLA adds what
@@ -34,20 +38,20 @@ struct XlaOptions {
 
   /// `xla`: the file of a PJRT plugin. If empty: TOPOS_PJRT_PLUGIN, then the
   /// usual places in Python environments.
-  std::string plugin;
+  std::string plugin = {};
   /// `xla`: options for the plugin's client, such as a GPU's
   /// `memory_fraction`.
-  std::map<std::string, XlaOption> client;
+  std::map<std::string, XlaOption> client = {};
   /// `xla`: the folder of compiled plans; empty: none is kept. If not given:
   /// TOPOS_CACHE_DIR, else topos/ in the user's cache folder.
-  std::optional<std::string> cache;
+  std::optional<std::string> cache = {};
 
   /// `xla-server`: a Python with jax, and arguments for it. If empty:
   /// TOPOS_XLA_PYTHON, `.venv/bin/python` here or above, `python3`.
-  std::string python;
+  std::string python = {};
 
   /// XLA's own options for each plan, by the names of its DebugOptions.
-  std::map<std::string, XlaOption> compiler;
+  std::map<std::string, XlaOption> compiler = {};
 
   bool operator==(const XlaOptions&) const = default;
 };

@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <ostream>
+#include <set>
 #include <unordered_map>
 
+#include "engine/feeds.h"
 #include "engine/lowered_plan.h"
 #include "ops/call.h"
+#include "ops/indexing.h"
 #include "stablehlo/writer.h"
 #include "topos/emit.h"
 #include "topos/error.h"
@@ -27,8 +32,9 @@ constexpr std::size_t most_constant_bytes = 4096;
 /// The program as functions of one module.
 class Emission {
  public:
-  Emission(const Program& program, EmitOptions options)
+  Emission(const Program& program, const Program& recorded, EmitOptions options)
       : program_(program),
+        recorded_(recorded),
         list_(program.list),
         options_(options),
         values_(program.size()),
@@ -49,6 +55,7 @@ class Emission {
     for (const Program::Carry& carry : program_.carries) {
       declare_result(carry.next, carry.input, true);
     }
+    if (options_.check_indices) check_indices();
     result_.operation_count = main_.operation_count() + inner_operations_;
     result_.text = text();
     return std::move(result_);
@@ -236,6 +243,85 @@ class Emission {
                         list_.nodes[label.result].type);
   }
 
+  // ---- Indices ------------------------------------------------------------
+
+  /// The operations, as they were recorded, whose indices are checked when
+  /// they are fed.
+  std::set<std::uint32_t> checked_when_fed() const {
+    std::set<std::uint32_t> result;
+    engines::FeedTable feeds(recorded_);
+    for (const auto& check : feeds.checks()) {
+      if (feeds.inputs()[check.input].carried) continue;
+      result.insert(recorded_.origin[check.node]);
+    }
+    return result;
+  }
+
+  bool is_constant_within(std::uint32_t node, std::int64_t extent) const {
+    if (list_.nodes[node].kind != Kind::constant) return false;
+    try {
+      ops::checked_indices(list_.payloads.at(node), extent);
+      return true;
+    } catch (const IndexError&) {
+      return false;
+    }
+  }
+
+  void check_indices() {
+    const std::set<std::uint32_t> when_fed = checked_when_fed();
+    std::vector<stablehlo::Value> faults;
+    for (std::uint32_t i = 0; i < list_.size(); ++i) {
+      const graph::Node& node = list_.nodes[i];
+      if (node.kind != Kind::operation) continue;
+      const auto extent = engines::indexed_extent(list_, node);
+      if (!extent || when_fed.count(program_.origin[i]) != 0) continue;
+      const std::uint32_t index = list_.operands(node)[1];
+      if (list_.nodes[index].type.shape.element_count() == 0 ||
+          is_constant_within(index, *extent)) {
+        continue;
+      }
+      result_.index_checks.push_back({list_.origin(i), *extent});
+      faults.push_back(write_fault(values_[index], *extent));
+    }
+    if (faults.empty()) return;
+    const Type type = {i64, {static_cast<std::int64_t>(faults.size()), 2}};
+    result_values_.push_back(faults.size() == 1
+                                 ? faults.front()
+                                 : main_.concatenate({faults, type}, 0));
+    EmittedResult result;
+    result.name = "index faults";
+    result.type = type;
+    result_.results.push_back(std::move(result));
+  }
+
+  /// i64[1, 2]: where the first index out of range is, and which it is.
+  stablehlo::Value write_fault(const stablehlo::Value& index,
+                               std::int64_t extent) {
+    constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+    const Shape flat = {index.type.shape.element_count()};
+    const stablehlo::Value x =
+        main_.convert(main_.reshape(index, flat), i64);
+    const stablehlo::Value at = main_.iota(x.type, 0);
+    const stablehlo::Value is_bad = main_.elementwise(
+        "or", {main_.compare("LT", x, main_.full_like(x, 0)),
+               main_.compare("GE", x, main_.full_like(x, extent))});
+    const stablehlo::Value first =
+        main_.reduce(stablehlo::Reduction::minimum,
+                     main_.select(is_bad, at, main_.full_like(x, nowhere)), {0});
+    const stablehlo::Value is_first =
+        main_.compare("EQ", at, main_.broadcast(first, flat, {}));
+    const stablehlo::Value which =
+        main_.reduce(stablehlo::Reduction::add,
+                     main_.select(is_first, x, main_.full_like(x, 0)), {0});
+    const stablehlo::Value is_none =
+        main_.compare("EQ", first, main_.full_like(first, nowhere));
+    const stablehlo::Value position =
+        main_.select(is_none, main_.full_like(first, -1), first);
+    const std::array both = {main_.reshape(position, {1, 1}),
+                             main_.reshape(which, {1, 1})};
+    return main_.concatenate({both, {i64, {1, 2}}}, 1);
+  }
+
   // ---- Text ---------------------------------------------------------------
 
   /// `{tf.aliasing_output = 1 : i32, ...}`; empty if there is nothing to say.
@@ -244,14 +330,14 @@ class Emission {
     return fmt::format(" {{{}}}", fmt::join(attributes, ", "));
   }
 
-  std::string sharding(bool is_split, int rank) const {
-    std::string devices = "{replicated}";
-    if (is_split) {
-      devices = fmt::format("{{devices=[{}", options_.partitions);
-      for (int axis = 1; axis < rank; ++axis) devices += ",1";
-      devices += fmt::format("]<=[{}]}}", options_.partitions);
+  /// Split along the first axis, or whole on each device.
+  static std::string sharding(bool is_split, int rank) {
+    std::string axes;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (axis > 0) axes += ", ";
+      axes += is_split && axis == 0 ? "{\"device\"}" : "{}";
     }
-    return fmt::format("mhlo.sharding = \"{}\"", devices);
+    return fmt::format("sdy.sharding = #sdy.sharding<@devices, [{}]>", axes);
   }
 
   std::string text() const {
@@ -278,7 +364,9 @@ class Emission {
       const EmittedResult& result = result_.results[i];
       std::vector<std::string> attributes = {
           fmt::format("jax.result_info = {}", quoted(result.name))};
-      if (options_.partitions > 1) attributes.push_back(sharding(false, 0));
+      if (options_.partitions > 1) {
+        attributes.push_back(sharding(false, result.type.shape.rank()));
+      }
       const char* comma = i == 0 ? "" : ", ";
       const std::string type = text_of(result.type);
       results += fmt::format("{}      {}{}", i == 0 ? "" : ",\n", type,
@@ -286,23 +374,28 @@ class Emission {
       names += comma + main_.name_of(result_values_[i]);
       types += comma + type;
     }
-    const std::string partitions =
-        options_.partitions == 1
-            ? ""
-            : fmt::format(" attributes {{mhlo.num_partitions = {} : i32}}",
-                          options_.partitions);
+    std::string partitions;
+    std::string mesh;
+    if (options_.partitions > 1) {
+      partitions = fmt::format(" attributes {{mhlo.num_partitions = {} : i32}}",
+                               options_.partitions);
+      mesh = fmt::format("  sdy.mesh @devices = <[\"device\"={}]>\n",
+                         options_.partitions);
+    }
     return fmt::format(
         "module @topos{} {{\n"
+        "{}"
         "  func.func public @main(\n{}) -> (\n{}) {{\n"
         "{}"
         "    return {} : {}\n"
         "  }}\n"
         "{}"
         "}}\n",
-        partitions, arguments, results, main_.body(), names, types, functions_);
+        partitions, mesh, arguments, results, main_.body(), names, types, functions_);
   }
 
   const Program& program_;
+  const Program& recorded_;
   const graph::Graph& list_;
   EmitOptions options_;
   Writer main_;
@@ -326,9 +419,14 @@ StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
     throw UsageError(fmt::format("{}emit_stablehlo: {} partitions are too few",
                                  ops::where(site), options.partitions));
   }
+  if (options.check_indices && options.composites) {
+    throw UsageError(
+        fmt::format("{}emit_stablehlo: indices are not checked in composites",
+                    ops::where(site)));
+  }
   const engines::LoweredPlan& lowered = *plan.lowered();
   return Emission(options.composites ? lowered.recorded : lowered.simplified,
-                  options)
+                  lowered.recorded, options)
       .module();
 }
 

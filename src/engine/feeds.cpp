@@ -42,9 +42,6 @@ std::vector<Access> resolve_views(const Program& program) {
   return result;
 }
 
-namespace {
-
-/// For an operation that indexes: the extent that operand 1 has to stay below.
 std::optional<std::int64_t> indexed_extent(const Graph& list,
                                            const graph::Node& node) {
   const auto extent = [&](int axis) {
@@ -58,6 +55,8 @@ std::optional<std::int64_t> indexed_extent(const Graph& list,
   }
   return std::nullopt;
 }
+
+namespace {
 
 std::string text_of(const FeedTable::Input& input, const Graph& list) {
   return list.origin(input.node);
@@ -139,7 +138,11 @@ void FeedTable::bind(Feeds feeds, const Names& names) {
                                    input.type.text()));
     }
   }
-  check_indices();
+  for (const IndexCheck& wanted : checks_) {
+    const Input& input = inputs_[wanted.input];
+    // What is carried was computed: its operation checks it.
+    if (!input.carried) check(wanted, input.data);
+  }
 }
 
 void FeedTable::bind(Input& input, const Feed& feed) {
@@ -194,25 +197,23 @@ void FeedTable::bind(Input& input, const Feed& feed) {
   if (input.data == nullptr) input.data = nothing;
 }
 
-void FeedTable::check_indices() const {
-  for (const IndexCheck& check : checks_) {
-    const Input& input = inputs_[check.input];
-    if (input.carried) continue;  // computed: its operation checks it
-    visit_dtype(input.type.dtype, [&]<class T>() {
-      const T* elements = reinterpret_cast<const T*>(input.data);
-      std::int64_t position = 0;
-      for_each_position(check.layout, [&](std::int64_t at) {
-        const auto index = static_cast<std::int64_t>(elements[at]);
-        if (index < 0 || index >= check.extent) {
-          throw IndexError(fmt::format(
-              "{}: the index {} at position {} of {} is not in [0, {})",
-              program_->list.origin(check.node), index, position,
-              text_of(input, program_->list), check.extent));
-        }
-        ++position;
-      });
+void FeedTable::check(const IndexCheck& check,
+                      const std::byte* elements) const {
+  const Input& input = inputs_[check.input];
+  visit_dtype(input.type.dtype, [&]<class T>() {
+    const T* indices = reinterpret_cast<const T*>(elements);
+    std::int64_t position = 0;
+    for_each_position(check.layout, [&](std::int64_t at) {
+      const auto index = static_cast<std::int64_t>(indices[at]);
+      if (index < 0 || index >= check.extent) {
+        throw IndexError(fmt::format(
+            "{}: the index {} at position {} of {} is not in [0, {})",
+            program_->list.origin(check.node), index, position,
+            text_of(input, program_->list), check.extent));
+      }
+      ++position;
     });
-  }
+  });
 }
 
 }  // namespace topos::engines

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,10 @@ std::vector<Access> resolve_views(const Program& program);
 inline bool is_root(const std::vector<Access>& accesses, std::uint32_t node) {
   return accesses[node].root == node;
 }
+
+/// For an operation that indexes: the extent that operand 1 has to stay below.
+std::optional<std::int64_t> indexed_extent(const graph::Graph& list,
+                                           const graph::Node& node);
 
 /// What a plan reads from outside at each step, and the checks of it. Binding
 /// a step's feeds allocates nothing, unless one is a strided view: its
@@ -54,7 +59,6 @@ class FeedTable {
   /// \throws UsageError, ShapeError, DTypeError, IndexError
   void bind(Feeds feeds, const Names& names = {});
 
- private:
   /// An index operand that views lead back to an input.
   struct IndexCheck {
     std::size_t input;
@@ -62,9 +66,13 @@ class FeedTable {
     std::int64_t extent;
     std::uint32_t node;  // of the operation
   };
+  const std::vector<IndexCheck>& checks() const noexcept { return checks_; }
+  /// Checks one against the elements of its input.
+  /// \throws IndexError  as `bind`
+  void check(const IndexCheck& check, const std::byte* elements) const;
 
+ private:
   void bind(Input& input, const Feed& feed);
-  void check_indices() const;
 
   const Program* program_;
   std::vector<Input> inputs_;

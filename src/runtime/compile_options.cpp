@@ -52,7 +52,10 @@ std::string build_options(int partitions) {
   std::string out;
   append_integer(out, 4, 1);  // num_replicas
   append_integer(out, 5, partitions);
-  if (partitions > 1) append_integer(out, 6, 1);  // use_spmd_partitioning
+  if (partitions > 1) {
+    append_integer(out, 6, 1);   // use_spmd_partitioning
+    append_integer(out, 19, 1);  // use_shardy_partitioner
+  }
   return out;
 }
 

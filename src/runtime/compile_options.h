@@ -7,7 +7,7 @@
 namespace topos::runtime {
 
 /// XLA's CompileOptionsProto, written by hand: one replica, the partitions
-/// (with GSPMD where there are two or more), and the overrides by name.
+/// (with Shardy where there are two or more), and the overrides by name.
 ///
 /// XLA's CPU compiler drops NaN in minimum and maximum unless told not to: on
 /// CPUs `xla_cpu_enable_fast_min_max` is false unless the overrides say else.

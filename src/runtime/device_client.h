@@ -38,7 +38,7 @@ struct Signature {
 };
 
 struct CompileOptions {
-  /// Devices that one program is partitioned over (GSPMD); its argument and
+  /// Devices that one program is partitioned over (by Shardy); its argument and
   /// result types are then those of one device.
   int partitions = 1;
   /// XLA's own options for this program, by the names of its DebugOptions.

@@ -114,8 +114,9 @@ const Plugin& Plugin::load_first(std::span<const PluginCandidate> candidates) {
   }
   if (folders.empty()) folders = "\n  (no folder of Python packages is here)";
   throw RuntimeError(fmt::format(
-      "no PJRT plugin was found. TOPOS_PJRT_PLUGIN may name one; looked for {} "
-      "in{}",
+      "no PJRT plugin was found. TOPOS_PJRT_PLUGIN may name one, and `pip "
+      "install --no-deps lammps-jax-pjrt-cpu` installs one for CPUs; looked "
+      "for {} in{}",
       fmt::join(plugin_patterns(), ", "), folders));
 }
 

@@ -149,6 +149,7 @@ class ServerClient final : public Client {
 
   std::string description() const override { return description_; }
   int device_count() const override { return shared_->devices; }
+  bool alive() const override { return shared_->connection.alive(); }
 
   std::unique_ptr<Buffer> put(const Type& type, const std::byte* elements,
                               int device) override {

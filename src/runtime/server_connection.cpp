@@ -99,8 +99,15 @@ Connection::Connection(std::vector<std::string> command)
   io::Descriptor text = make_shared_file();
   write_shared(text, std::as_bytes(std::span(program)));
   ::lseek(text.number(), 0, SEEK_SET);
-  process_ = std::make_unique<Process>(with_bootstrap(std::move(command)),
-                                       std::move(servers), std::move(text));
+  try {
+    process_ = std::make_unique<Process>(with_bootstrap(std::move(command)),
+                                         std::move(servers), std::move(text));
+  } catch (RuntimeError& error) {
+    error.add_context(
+        "xla-server: the server cannot be started (TOPOS_XLA_PYTHON names a "
+        "Python with jax): ");
+    throw;
+  }
   incoming_.resize(std::size_t{1} << 16U);
 }
 
@@ -123,6 +130,15 @@ void Connection::close() noexcept {
     // Then it is killed at once.
   }
   process_.reset();
+}
+
+bool Connection::alive() {
+  if (owner_ != ::getpid()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!dead_.empty() || !socket_.open()) return false;
+  // Nobody may have asked since it ended.
+  pollfd look = {socket_.number(), 0, 0};
+  return ::poll(&look, 1, 0) == 0;
 }
 
 void Connection::check_owner(std::string_view what) const {

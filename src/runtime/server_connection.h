@@ -46,6 +46,9 @@ class Connection {
   /// Ends the server, which has nothing to do any more.
   void close() noexcept;
 
+  /// Whether there is still a server to ask. Waits for a question under way.
+  bool alive();
+
   pid_t process() const { return process_->id(); }
 
  private:

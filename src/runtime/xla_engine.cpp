@@ -68,6 +68,11 @@ class XlaEngine : public engines::EngineImplementation {
       return in_use;
     }
     std::shared_ptr<Client> fresh = make_client();
+    if (fresh->device_count() < options_.devices) {
+      throw RuntimeError(
+          fmt::format("{} devices are wanted, but there is {}",
+                      options_.devices, fresh->description()));
+    }
     client_ = fresh;
     return fresh;
   }

@@ -8,6 +8,7 @@
 
 namespace topos::runtime {
 
+using engines::FeedTable;
 using engines::LoweredPlan;
 using engines::PlacementState;
 using engines::Program;
@@ -78,6 +79,7 @@ std::shared_ptr<const CompiledPlan> XlaPlacement::compiled(
   result->plan = plan;
   EmitOptions emit;
   emit.partitions = devices();
+  emit.check_indices = true;
   result->module = emit_stablehlo(Plan(plan), emit);
   result->executable = client_->compile(
       result->module.text, signature_of(result->module, devices()), options_);
@@ -140,6 +142,31 @@ class XlaSession final : public SessionState {
     return result;
   }
 
+  /// The state of an input that this plan does not carry, in this process's
+  /// memory: it was set, or another plan carries it.
+  const std::byte* copy_of_state(FeedTable::Input& input) {
+    input.staging.resize(std::max<std::size_t>(input.type.size_bytes(), 1));
+    load(input.symbol, input.type, input.staging.data());
+    return input.staging.data();
+  }
+
+  /// Nobody checks the indices among such inputs: those that the plan carries
+  /// are checked by the program, those that are fed were checked.
+  void check_state(OnDevice& bound) {
+    for (const FeedTable::IndexCheck& check : bound.feeds.checks()) {
+      FeedTable::Input& input = bound.feeds.inputs()[check.input];
+      if (owns(input.symbol) && !is_carried(*bound.plan, input.node)) {
+        bound.feeds.check(check, copy_of_state(input));
+      }
+    }
+  }
+
+  static bool is_carried(const LoweredPlan& plan, std::uint32_t input) {
+    return std::ranges::find(plan.recorded.carries, input,
+                             &Program::Carry::input) !=
+           plan.recorded.carries.end();
+  }
+
   void run(Bound& base) override {
     OnDevice& bound = static_cast<OnDevice&>(base);
     const StablehloModule& module = bound.compiled->module;
@@ -147,6 +174,7 @@ class XlaSession final : public SessionState {
     for (const Program::Carry& carry : program.carries) {
       own(program.origin[carry.input]);
     }
+    check_state(bound);
     bound.results.clear();
     std::fill(bound.is_read.begin(), bound.is_read.end(), false);
 
@@ -161,12 +189,15 @@ class XlaSession final : public SessionState {
       const DeviceBuffers* from = nullptr;
       if (argument.kind == EmittedArgument::Kind::constant) {
         from = &*constant++;
-      } else if (owns(node)) {
+      } else if (owns(node) && !argument.is_split) {
         from = &state_.at(node);
       } else if (argument.kind == EmittedArgument::Kind::parameter) {
         from = &xla_.parameter(node);
       } else {
-        fed.push_back(borrow(argument, bound.feeds.find(node)->data));
+        FeedTable::Input& input = *bound.feeds.find(node);
+        // A state lies whole on each device.
+        fed.push_back(borrow(
+            argument, owns(node) ? copy_of_state(input) : input.data));
         from = &fed.back();
       }
       for (std::size_t d = 0; d < devices; ++d) {
@@ -175,6 +206,26 @@ class XlaSession final : public SessionState {
     }
     bound.results = bound.compiled->executable->execute(bound.arguments);
     take_carries(bound);
+    report_faults(bound);
+  }
+
+  /// \throws IndexError  of the first operation that met one out of range
+  void report_faults(const OnDevice& bound) const {
+    const StablehloModule& module = bound.compiled->module;
+    const std::size_t checks = module.index_checks.size();
+    if (checks == 0) return;
+    std::vector<std::int64_t> faults(2 * checks);
+    const std::size_t last = module.results.size() - 1;
+    xla_.client().read(*bound.results[last], module.results[last].type,
+                       reinterpret_cast<std::byte*>(faults.data()));
+    for (std::size_t i = 0; i < checks; ++i) {
+      if (faults[2 * i] < 0) continue;
+      const EmittedIndexCheck& check = module.index_checks[i];
+      throw IndexError(
+          fmt::format("{}: the index {} at position {} is not in [0, {})",
+                      check.origin, faults[2 * i + 1], faults[2 * i],
+                      check.extent));
+    }
   }
 
   /// What became of the carries is the session's state now.

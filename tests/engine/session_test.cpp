@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/message.h"
+#include "engine/on_engine.h"
 #include "support/tensors.h"
 #include "topos/topos.h"
 
@@ -18,15 +19,6 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
-
-class Sessions : public testing::TestWithParam<std::string> {
- protected:
-  Engine tested() const { return topos::engine(GetParam()); }
-};
-
-INSTANTIATE_TEST_SUITE_P(Engines, Sessions,
-                         testing::Values("interpreter", "native"),
-                         [](const auto& engine) { return engine.param; });
 
 /// A linear model with momentum-like state: weight, counter, two plans.
 struct Model {
@@ -217,6 +209,84 @@ TEST_P(Sessions, TakeFeedsInEveryForm) {
   std::vector<float> out(6);
   run.read_into(twice, std::span(out));
   EXPECT_THAT(out, testing::ElementsAre(2, 4, 6, 8, 10, 12));
+}
+
+TEST_P(Sessions, CarriesTakeEffectTogether) {
+  Tape tape;
+  const Value a = tape.parameter("a", tensor("f32[2]{1 2}"));
+  const Value b = tape.parameter("b", tensor("f32[2]{3 4}"));
+  const Value c = tape.input("c", f32, {2});
+  const Value kept = tape.input("kept", i64, {});
+  const Value sum_of_all = a + b + c;
+  const Network network = tape.seal();
+  const Plan rotate = network.lower(Entry()
+                                        .result(sum_of_all)
+                                        .result(c)
+                                        .carry(c, a)
+                                        .carry(b, c)
+                                        .carry(a, b)
+                                        .carry(kept, kept));
+  Session session = tested().open(network);
+  session.set(c, tensor("f32[2]{5 6}"));
+  session.set(kept, Tensor::scalar(std::int64_t{1} << 62));
+  const char* const states[] = {"f32[2]{1 2}", "f32[2]{3 4}", "f32[2]{5 6}"};
+  for (std::size_t i = 1; i < 8; ++i) {
+    const auto run = session.step(rotate);
+    EXPECT_THAT(run.of(sum_of_all), HasBitsOf(tensor("f32[2]{9 12}")));
+    EXPECT_THAT(run.of(c), HasBitsOf(tensor(states[(i + 1) % 3])));
+    EXPECT_THAT(session.state(a), HasBitsOf(tensor(states[i % 3])));
+    EXPECT_THAT(session.state(b), HasBitsOf(tensor(states[(i + 1) % 3])));
+    EXPECT_THAT(session.state(c), HasBitsOf(tensor(states[(i + 2) % 3])));
+    EXPECT_EQ(session.state(kept).item(), 0x1p62);
+  }
+}
+
+TEST_P(Sessions, OneValueMayBeSeveralResultsAndCarries) {
+  Tape tape;
+  const Value w = tape.parameter("w", tensor("f32[2]{1 2}"));
+  const Value m = tape.input("m", f32, {2});
+  const Value next = w + 1;
+  const Network network = tape.seal();
+  const Plan plan = network.lower(
+      Entry().result(next).result(w).carry(w, next).carry(m, next));
+  Session session = tested().open(network);
+  session.step(plan);
+  const auto run = session.step(plan);
+  EXPECT_THAT(run.of(next), HasBitsOf(tensor("f32[2]{3 4}")));
+  EXPECT_THAT(run.of(w), HasBitsOf(tensor("f32[2]{2 3}")));
+  EXPECT_THAT(session.state(w), HasBitsOf(tensor("f32[2]{3 4}")));
+  EXPECT_THAT(session.state(m), HasBitsOf(tensor("f32[2]{3 4}")));
+}
+
+TEST_P(Sessions, EveryDTypeAndShapeIsFedCarriedAndRead) {
+  for (const char* element :
+       {"f32[]{-0}", "f64[]{0x1p-1060}", "i32[]{-2147483648}",
+        "i64[]{-9223372036854775808}", "boolean[]{1}", "f32[0]{}",
+        "i64[2, 0, 3]{}", "boolean[3, 1]{1 0 1}", "f64[1, 2]{inf nan}",
+        "i32[1, 1, 1, 1, 1, 1, 1, 2]{7 -7}"}) {
+    SCOPED_TRACE(element);
+    const Tensor value = tensor(element);
+    Tape tape;
+    const Value fed = tape.input("fed", value.dtype(), value.shape());
+    const Value kept = tape.input("kept", value.dtype(), value.shape());
+    const Value w = tape.parameter("w", value);
+    const Value flat = reshape(fed, {value.element_count()});
+    const Network network = tape.seal();
+    const Plan plan = network.lower(
+        Entry().result(kept).result(w).result(flat).carry(kept, fed));
+    Session session = tested().open(network);
+    const Tensor zeros = Tensor::zeros(value.type());
+    {
+      const auto run = session.step(plan, {{fed, value}});
+      EXPECT_THAT(run.of(kept), HasBitsOf(zeros));
+      EXPECT_THAT(run.of(w), HasBitsOf(value));
+      EXPECT_THAT(run.of(flat),
+                  HasBitsOf(value.reshaped({value.element_count()})));
+    }
+    EXPECT_THAT(session.state(kept), HasBitsOf(value));
+    EXPECT_THAT(session.fork().step(plan, {{fed, zeros}}).of(kept),
+                HasBitsOf(value));
+  }
 }
 
 // ---- Misuse ----------------------------------------------------------------
@@ -587,6 +657,51 @@ TEST_P(Sessions, FailOnComputedIndicesUntilSetOrReset) {
               HasBitsOf(tensor("f32[2]{2 3}")));
 }
 
+TEST_P(Sessions, FindIndicesOutOfRangeWhereverTheyComeFrom) {
+  Tape tape;
+  const Value table = tape.parameter("table", tensor("f32[3]{1 2 3}"));
+  const Value pointer = tape.parameter("pointer", tensor("i64[]{1}"));
+  const Value token = tape.input("token", i32, {1});
+  const Value next = token + 1;
+  const Value by_parameter = gather(table, pointer);
+  const Value by_carry = gather(table, reshape(token, {}));
+  const Network network = tape.seal();
+  const Plan parameter = network.lower(Entry().result(by_parameter));
+  const Plan carry =
+      network.lower(Entry().result(by_carry).carry(token, next));
+  Session session = tested().open(network);
+  EXPECT_EQ(session.step(parameter).scalar(by_parameter), 2);
+  session.set(pointer, tensor("i64[]{4294967297}"));
+  EXPECT_THAT(
+      message_of<IndexError>([&] { session.step(parameter); }),
+      HasSubstr("index 4294967297 at position 0 is not in [0, 3)"));
+  session.reset();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(session.step(carry).scalar(by_carry), i + 1);
+  }
+  EXPECT_THAT(message_of<IndexError>([&] { session.step(carry); }),
+              HasSubstr("the index 3 at position 0 "));
+  EXPECT_THROW(session.state(token), UsageError) << "it failed";
+}
+
+TEST_P(Sessions, CheckIndicesThatWereSet) {
+  Tape tape;
+  const Value table = tape.parameter("table", tensor("f32[3]{1 2 3}"));
+  const Value rows = tape.input("rows", i32, {2});
+  const Value found = gather(table, reverse(rows, {0}));
+  const Network network = tape.seal();
+  const Plan plan = network.lower(Entry().result(found));
+  Session session = tested().open(network);
+  session.set(rows, tensor("i32[2]{0 2}"));
+  EXPECT_THAT(session.step(plan).of(found), HasBitsOf(tensor("f32[2]{3 1}")));
+  session.set(rows, tensor("i32[2]{3 0}"));
+  EXPECT_THAT(message_of<IndexError>([&] { session.step(plan); }),
+              HasSubstr("the index 3 at position 1 "));
+  EXPECT_THROW(session.state(rows), UsageError);
+  session.set(rows, tensor("i32[2]{1 1}"));
+  EXPECT_THAT(session.step(plan).of(found), HasBitsOf(tensor("f32[2]{2 2}")));
+}
+
 TEST_P(Sessions, FindComputedIndicesOutOfRangeOfEverything) {
   // Whatever the rest of the shapes: an empty axis, empty slices, an empty
   // base. And the fault that comes first in the recording order is reported.
@@ -646,28 +761,6 @@ TEST_P(Sessions, FindComputedIndicesOutOfRangeOfEverything) {
       EXPECT_THAT(message, HasSubstr(row.message));
     }
   }
-}
-
-// ---- Engines ---------------------------------------------------------------
-
-TEST(Engines, AreFoundByName) {
-  EXPECT_EQ(topos::engine("native").name(), "native");
-  EXPECT_EQ(topos::engine("interpreter").name(), "interpreter");
-  EXPECT_EQ(message_of<UsageError>([] { topos::engine("nope"); }),
-            "there is no engine \"nope\"; present are interpreter, native");
-  EXPECT_THAT(engine_names(), testing::ElementsAre("interpreter", "native"));
-}
-
-TEST(Engines, RefusePlacementsOfOthers) {
-  const Model m;
-  const Placement placement =
-      native::engine().place(*m.network, m.network->parameters());
-  EXPECT_EQ(message_of<UsageError>([&] { interpreter::open(placement); }),
-            "open: the placement is the engine native's, not interpreter's");
-  EXPECT_EQ(message_of<UsageError>([&] {
-              native::open(*m.network, SessionOptions{.threads = -1});
-            }),
-            "open: the number of threads is negative");
 }
 
 }  // namespace

@@ -31,14 +31,14 @@ TEST(CompileOptions, OneDeviceIsTheShortestThatXlaTakes) {
   EXPECT_EQ(hex(compile_options_proto({}, false)), "1a 04 20 01 28 01");
 }
 
-TEST(CompileOptions, PartitionsAskForGspmd) {
+TEST(CompileOptions, PartitionsAskForShardy) {
   EXPECT_EQ(
       hex(compile_options_proto({.partitions = 2, .overrides = {}}, false)),
-      "1a 06 20 01 28 02 30 01");
+      "1a 09 20 01 28 02 30 01 98 01 01");
   // A varint of two bytes.
   EXPECT_EQ(
       hex(compile_options_proto({.partitions = 300, .overrides = {}}, false)),
-      "1a 07 20 01 28 ac 02 30 01");
+      "1a 0a 20 01 28 ac 02 30 01 98 01 01");
 }
 
 TEST(CompileOptions, OnCpusMinimumAndMaximumKeepNan) {

@@ -256,10 +256,13 @@ TEST_F(PjrtExecute, TwoDevicesSumTheirPartsTogether) {
     GTEST_SKIP() << "asks for two devices of a CPU";
   }
   constexpr const char* text = R"(module {
+  sdy.mesh @devices = <["device"=2]>
   func.func public @main(
-      %x: tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
-      -> (tensor<2xf32> {mhlo.sharding = "{replicated}"},
-          tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"}) {
+      %x: tensor<4x2xf32> {
+          sdy.sharding = #sdy.sharding<@devices, [{"device"}, {}]>})
+      -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@devices, [{}]>},
+          tensor<4x2xf32> {
+              sdy.sharding = #sdy.sharding<@devices, [{"device"}, {}]>}) {
     %zero = stablehlo.constant dense<0.0> : tensor<f32>
     %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add
         across dimensions = [0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>

@@ -292,12 +292,15 @@ TEST(Server, ProgramsArePartitionedOverDevices) {
   ASSERT_EQ(client->device_count(), 2);
   // Each device holds two rows of four; the sum needs them all.
   const std::string text = R"(module {
+  sdy.mesh @devices = <["device"=2]>
   func.func @main(
-      %x: tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}",
-                           tf.aliasing_output = 0 : i32},
-      %y: tensor<f32> {mhlo.sharding = "{replicated}"})
-      -> (tensor<4x2xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"},
-          tensor<f32> {mhlo.sharding = "{replicated}"}) {
+      %x: tensor<4x2xf32> {
+          sdy.sharding = #sdy.sharding<@devices, [{"device"}, {}]>,
+          tf.aliasing_output = 0 : i32},
+      %y: tensor<f32> {sdy.sharding = #sdy.sharding<@devices, []>})
+      -> (tensor<4x2xf32> {
+              sdy.sharding = #sdy.sharding<@devices, [{"device"}, {}]>},
+          tensor<f32> {sdy.sharding = #sdy.sharding<@devices, []>}) {
     %ys = stablehlo.broadcast_in_dim %y, dims = []
         : (tensor<f32>) -> tensor<4x2xf32>
     %sum = stablehlo.add %x, %ys : tensor<4x2xf32>

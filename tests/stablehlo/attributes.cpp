@@ -25,6 +25,7 @@ class AttributeReader {
   Attribute list();
   Attribute integers();
   Attribute record();
+  std::string sharding();
   void fields(Attribute& into, std::string_view end);
   // `: i64` or `: tensor<...>` behind a number tells us nothing.
   void skip_type();
@@ -142,7 +143,10 @@ Attribute AttributeReader::record() {
   cursor_.expect("#");
   result.text = cursor_.expect(TokenKind::identifier, "a dialect").text;
   cursor_.expect("<");
-  if (result.text == "stablehlo") {
+  if (result.text == "sdy.sharding") {
+    result.text = sharding();
+    result.kind = Kind::string;
+  } else if (result.text == "stablehlo") {
     cursor_.expect(TokenKind::identifier, "the name of an enumeration");
     result.kind = Kind::keyword;
     result.text = cursor_.expect(TokenKind::identifier, "a keyword").text;
@@ -151,6 +155,29 @@ Attribute AttributeReader::record() {
     fields(result, ">");
   }
   return result;
+}
+
+// `@mesh, [{"device"}, {}]>`: the parts of the mesh that split each axis. As
+// text: `[{device}, {}]`.
+std::string AttributeReader::sharding() {
+  cursor_.expect(TokenKind::symbol, "a mesh");
+  cursor_.expect(",");
+  cursor_.expect("[");
+  std::string text = "[";
+  while (!cursor_.accept("]")) {
+    if (text.size() > 1) {
+      cursor_.expect(",");
+      text += ", ";
+    }
+    text += "{";
+    for (const auto& [name, unit] : dictionary().fields) {
+      if (text.back() != '{') text += ", ";
+      text += name;
+    }
+    text += "}";
+  }
+  cursor_.expect(">");
+  return text + "]";
 }
 
 Attribute AttributeReader::dictionary() {

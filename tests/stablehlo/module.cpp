@@ -27,6 +27,12 @@ std::string string_of(const Attribute& attributes, std::string_view name) {
   return found == nullptr ? std::string() : found->text;
 }
 
+// As Shardy writes it, or as GSPMD did before it.
+std::string sharding_of(const Attribute& attributes) {
+  const std::string shardy = string_of(attributes, "sdy.sharding");
+  return shardy.empty() ? string_of(attributes, "mhlo.sharding") : shardy;
+}
+
 // The result whose memory is the argument's.
 std::optional<std::size_t> aliased(const Function& entry,
                                    const Function::Port& argument) {
@@ -66,7 +72,7 @@ Module Module::parse(std::string_view text) {
   for (const Function::Port& port : entry.arguments) {
     Argument argument{port.name, to_topos(port.type, port.at),
                       aliased(entry, port),
-                      string_of(port.attributes, "mhlo.sharding")};
+                      sharding_of(port.attributes)};
     if (argument.aliases_result) {
       if (taken[*argument.aliases_result]) {
         fail(port.at, "two arguments alias result " +
@@ -79,7 +85,7 @@ Module Module::parse(std::string_view text) {
   for (const Function::Port& port : entry.results) {
     module.results_.push_back({to_topos(port.type, port.at),
                                string_of(port.attributes, "jax.result_info"),
-                               string_of(port.attributes, "mhlo.sharding")});
+                               sharding_of(port.attributes)});
   }
   module.program_ = std::move(program);
   return module;

@@ -25,14 +25,14 @@ struct Argument {
   std::string name;  // without the %
   Type type;
   std::optional<std::size_t> aliases_result;  // tf.aliasing_output
-  std::string sharding;                       // mhlo.sharding, or empty
+  std::string sharding;                       // `[{device}, {}]`, or empty
 };
 
 /// A result of the entry function.
 struct Result {
   Type type;
   std::string info;      // jax.result_info, or empty
-  std::string sharding;  // mhlo.sharding, or empty
+  std::string sharding;  // `[{device}, {}]`, or empty
 };
 
 /// A module whose names, types and operations all fit. The entry is `@main`, or

@@ -58,6 +58,25 @@ TEST(Module, ShowsItsEntry) {
   EXPECT_EQ(module.operation_count("stablehlo.add"), 1u);
 }
 
+TEST(Module, ShowsHowItIsSplitOverDevices) {
+  const Module module = Module::parse(R"(
+module @split attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @devices = <["device"=2]>
+  func.func public @main(
+      %x: tensor<4x2xf32> {
+          sdy.sharding = #sdy.sharding<@devices, [{"device"}, {}]>},
+      %y: tensor<f32> {sdy.sharding = #sdy.sharding<@devices, []>})
+      -> (tensor<4x2xf32> {
+              sdy.sharding = #sdy.sharding<@devices, [{}, {}]>}) {
+    return %x : tensor<4x2xf32>
+  }
+}
+)");
+  EXPECT_EQ(module.arguments()[0].sharding, "[{device}, {}]");
+  EXPECT_EQ(module.arguments()[1].sharding, "[]");
+  EXPECT_EQ(module.results()[0].sharding, "[{}, {}]");
+}
+
 TEST(Module, RunsAsOftenAsAsked) {
   const Module module = Module::parse(step);
   for (int i = 0; i < 2; ++i) {

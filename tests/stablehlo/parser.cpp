@@ -108,6 +108,21 @@ std::size_t find_entry(const Program& program, Location end) {
   return candidates[0];
 }
 
+// `@devices = <["device"=2]>`: the names of devices, of which we are one.
+void read_mesh(Cursor& cursor) {
+  cursor.expect(TokenKind::symbol, "the name of a mesh");
+  cursor.expect("=");
+  cursor.expect("<");
+  cursor.expect("[");
+  do {
+    cursor.expect(TokenKind::string, "the name of an axis");
+    cursor.expect("=");
+    cursor.integer();
+  } while (cursor.accept(","));
+  cursor.expect("]");
+  cursor.expect(">");
+}
+
 }  // namespace
 
 Program parse_program(std::string_view text) {
@@ -119,6 +134,7 @@ Program parse_program(std::string_view text) {
     if (cursor.accept_word("attributes")) read_dictionary(cursor);
     cursor.expect("{");
   }
+  if (wrapped && cursor.accept_word("sdy.mesh")) read_mesh(cursor);
   while (cursor.accept_word("func.func")) {
     program.functions.push_back(FunctionParser(cursor, program).parse());
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topos/random.h"
+
 namespace topos::bench {
 
 namespace {
@@ -43,6 +45,30 @@ void descend(std::vector<float>& parameter, const float* gradient, float rate) {
 }
 
 }  // namespace
+
+MakemoreByHand MakemoreByHand::from(const Network& network) {
+  const Parameters parameters = network.parameters();
+  const auto elements = [&](const char* name) {
+    return parameters.of(name).to_vector<float>();
+  };
+  return {elements("embedding.weight"), elements("hidden.weight"),
+          elements("hidden.bias"), elements("output.weight"),
+          elements("output.bias")};
+}
+
+MakemoreBatch MakemoreBatch::random() {
+  SplitMix random(9);
+  const auto letters = [&](std::size_t count) {
+    std::vector<std::int32_t> result(count);
+    for (auto& letter : result) {
+      letter =
+          static_cast<std::int32_t>(random.next() % MakemoreByHand::vocabulary);
+    }
+    return result;
+  };
+  return {letters(MakemoreByHand::batch * MakemoreByHand::context),
+          letters(MakemoreByHand::batch)};
+}
 
 float MakemoreByHand::step(const std::int32_t* contexts,
                            const std::int32_t* targets, float rate) {

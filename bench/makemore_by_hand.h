@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "topos/network.h"
+
 namespace topos::bench {
 
 /// The makemore MLP's training step written by hand for exactly its shapes, as
@@ -22,11 +24,24 @@ struct MakemoreByHand {
   std::vector<float> output_weight;  // [hidden, vocabulary]
   std::vector<float> output_bias;    // [vocabulary]
 
+  /// With the initial parameters of models/makemore_mlp.h.
+  static MakemoreByHand from(const Network& network);
+
   /// One step of gradient descent; gives the loss before it.
   /// \param contexts  [batch, context]
   /// \param targets   [batch]
   float step(const std::int32_t* contexts, const std::int32_t* targets,
              float rate);
+};
+
+/// Random letters.
+struct MakemoreBatch {
+  static constexpr float rate = 0.01f;
+
+  std::vector<std::int32_t> contexts;  // [batch, context]
+  std::vector<std::int32_t> targets;   // [batch]
+
+  static MakemoreBatch random();
 };
 
 }  // namespace topos::bench

@@ -18,8 +18,8 @@ struct Row {
   std::string numerics = "exact";
   double ours_ms = 0;
   double ours_spread = 0;  // (third quartile - first) / median
-  std::string rival;
-  std::string rival_version;
+  std::string rival = {};
+  std::string rival_version = {};
   double rival_ms = 0;
   double ratio = 0;        // rival's time / ours
   double limit_share = 0;  // of the hardware's limit, 0 where none is stated
@@ -74,5 +74,6 @@ inline void measure(Row& row, const std::function<void()>& ours,
 
 std::vector<Row> makemore_table(const Options& options);
 std::vector<Row> matmul_table(const Options& options);
+std::vector<Row> xla_table(const Options& options);
 
 }  // namespace topos::bench

@@ -42,8 +42,8 @@ int main(int argc, char** argv) {
   std::string table;
   std::string json_path;
   topos::bench::Options options;
-  app.add_option("--table", table, "makemore or matmul; both if not named")
-      ->check(CLI::IsMember({"makemore", "matmul"}));
+  app.add_option("--table", table, "makemore, matmul or xla; all if not named")
+      ->check(CLI::IsMember({"makemore", "matmul", "xla"}));
   app.add_option("--row", options.pattern, "only rows whose name contains it");
   app.add_option("--threads", options.threads, "threads of both sides")
       ->check(CLI::PositiveNumber);
@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
     };
     run("makemore", topos::bench::makemore_table);
     run("matmul", topos::bench::matmul_table);
+    run("xla", topos::bench::xla_table);
     if (!json_path.empty()) {
       nlohmann::json json = nlohmann::json::array();
       for (const Row& row : rows) json.push_back(json_of(row));

@@ -14,7 +14,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,40 +21,21 @@
 #include <utility>
 #include <vector>
 
-#include "corpus.h"
+#include "command_line.h"
 #include "fingerprint.h"
 #include "interrupt.h"
 #include "makemore_checkpoint.h"
 #include "makemore_options.h"
 #include "makemore_report.h"
+#include "makemore_training.h"
 #include "progress.h"
 
 using namespace topos;
 using namespace examples;
-using models::Makemore;
-using models::makemore::batch;
-using models::makemore::batch_start;
-using models::makemore::context_length;
-using models::makemore::rate_at;
 using models::makemore::recipe;
 using models::makemore::slow_from;
 
-static_assert(vocabulary == models::makemore::vocabulary);
-
 namespace {
-
-// ---- Steps ---------------------------------------------------------------
-
-/// One step on the session's parameters; copies nothing, allocates nothing.
-float train_step(Session& session, const Makemore& program,
-                 const Samples& samples, int step) {
-  const std::size_t start = batch_start(step, samples.count());
-  const Run run = session.step(
-      program.train, {{program.contexts, samples.contexts_at(start, batch)},
-                      {program.targets, samples.targets_at(start, batch)},
-                      {program.rate, rate_at(step)}});
-  return static_cast<float>(run.scalar(program.loss));
-}
 
 /// Draws letters from the network's distribution until it ends the name; one
 /// that ends before its first letter is begun again.
@@ -145,12 +125,15 @@ void fill(Figures& figures, const MakemoreOptions& options,
   figures.groups = program.train.group_count();
 }
 
-/// \throws Refusal  an engine does not open, as with an unknown TOPOS_TARGET
+/// \throws Refusal  an engine does not open, as with an unknown TOPOS_TARGET or
+///                  without a PJRT plugin
 void check_engines(const Job& job) {
   try {
     job.open(engine(job.options.engine));
     if (job.options.compare > 0) job.open(native::engine());
   } catch (const UsageError& error) {
+    throw Refusal(error.message());
+  } catch (const RuntimeError& error) {
     throw Refusal(error.message());
   }
 }
@@ -158,12 +141,7 @@ void check_engines(const Job& job) {
 /// \throws Refusal, FileError  whatever would end the run later
 Job prepare(const MakemoreOptions& options) {
   std::vector<std::string> words = read_words(options.corpus);
-  Samples samples = make_samples(words, context_length);
-  if (samples.count() <= batch) {
-    throw Refusal(options.corpus + ": " + std::to_string(samples.count()) +
-                  " samples are too few: a batch is " + std::to_string(batch) +
-                  ", and there must be more");
-  }
+  Samples samples = training_samples(options.corpus, words);
   if (!options.json.empty()) check_writable(options.json);
   check_writable(options.svg);
   check_writable(options.checkpoint);
@@ -327,33 +305,15 @@ int run(const Job& job, const std::string& resume) {
   return 0;
 }
 
-constexpr int failed = 1;
-constexpr int refused = 2;
-
-int complain(const std::exception& error, int exit_code) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "makemore_mlp: %s\n", error.what());
-  return exit_code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::optional<Job> job;
-  try {
-    const auto options = parse_options(argc, argv);
-    if (!options) return 0;
-    job = prepare(*options);
-  } catch (const Refusal& error) {
-    return complain(error, refused);
-  } catch (const FileError& error) {
-    return complain(error, refused);
-  } catch (const std::exception& error) {
-    return complain(error, failed);
-  }
-  try {
-    return run(*job, resume_command(argc, argv));
-  } catch (const std::exception& error) {
-    return complain(error, failed);
-  }
+  return run_program(
+      "makemore_mlp",
+      [&]() -> std::optional<Job> {
+        const auto options = parse_options(argc, argv);
+        if (!options) return std::nullopt;
+        return prepare(*options);
+      },
+      [&](const Job& job) { return run(job, resume_command(argc, argv)); });
 }

@@ -4,30 +4,35 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 /// \file
-/// The command line of makemore_mlp, and what of it is refused.
+/// The command line of makemore_mlp, and what of it other programs share.
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace examples {
 
-struct MakemoreOptions {
+/// What every program that trains this model asks.
+struct TrainingOptions {
   int steps = 5000;
   std::optional<std::uint64_t> seed;
+  std::string corpus;
+  std::string json;
+};
+
+/// Adds them to a command line, `corpus` as the list of names unless given.
+void add_training_options(CLI::App& app, TrainingOptions& options);
+
+struct MakemoreOptions : TrainingOptions {
   int threads = 0;
   std::string engine = "native";
   int compare = 200;
-  std::string corpus;
-  std::string json;
   std::string svg = "makemore_mlp.svg";
   std::string checkpoint = "makemore_mlp.safetensors";
   bool resume = false;
-};
-
-/// Something that the program does not do, said before any work is begun.
-class Refusal : public std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 /// Reads the command line; none if --help or --version was asked for, and then

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class Refusals : public testing::Test {
  protected:
-  Refusals() {
+  explicit Refusals(const char* program = MAKEMORE_MLP) : program_(program) {
     write("out", "");
     write("err", "");
     write("words", repeated("word\n", 13));  // 65 samples, just enough
@@ -43,7 +43,7 @@ class Refusals : public testing::Test {
   }
 
   Finished makemore(const Arguments& arguments) {
-    return run(folder_.path(), MAKEMORE_MLP, arguments);
+    return run(folder_.path(), program_.string(), arguments);
   }
 
   /// One line on stderr, exit code 2, nothing printed, no file written.
@@ -53,7 +53,8 @@ class Refusals : public testing::Test {
     const Finished finished = makemore(arguments);
     EXPECT_EQ(finished.exit_code, 2);
     EXPECT_EQ(finished.out, "");
-    EXPECT_TRUE(finished.err.starts_with("makemore_mlp: ")) << finished.err;
+    EXPECT_TRUE(finished.err.starts_with(program_.filename().string() + ": "))
+        << finished.err;
     EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1)
         << finished.err;
     EXPECT_THAT(finished.err, HasSubstr(reason));
@@ -62,7 +63,39 @@ class Refusals : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  std::filesystem::path program_;
 };
+
+class EmittedRefusals : public Refusals {
+ protected:
+  EmittedRefusals() : Refusals(MAKEMORE_MLP_EMITTED) {}
+};
+
+TEST_F(EmittedRefusals, ComeBeforeAnyTraining) {
+  const struct {
+    Arguments arguments;
+    const char* reason;
+  } rows[] = {
+      {{"--no-such-option"}, "--no-such-option"},
+      {{"stray"}, "stray"},
+      {{"--steps", "0"}, "--steps: 0 is not a whole number from 1 to 1000000"},
+      {{"--seed", "-1"}, "--seed: -1 is not a whole number"},
+      {{"--engine", "native"}, "--engine: native not in {xla,xla-server}"},
+      {{"--devices", "0"}, "--devices: 0 is not a whole number from 1 to 64"},
+      {{"--devices", "two"}, "--devices: two is not a whole number"},
+      {{"--json", ""}, "--json"},
+      {{"--corpus", "words", "--json", "words"}, "are the same file"},
+      {{"--corpus", "nowhere"}, "nowhere: "},
+      {{"--corpus", "upper"}, "upper:2: 'B' is not a letter from a to z"},
+      {{"--corpus", "too few"}, "too few: 64 samples are too few"},
+      {{"--corpus", "words", "--json", "/no/such/folder/file"},
+       "/no/such/folder/file: "},
+      {{"--corpus", "words", "--json", "."}, ".: "},
+  };
+  for (const auto& [arguments, reason] : rows) {
+    expect_refused(arguments, reason);
+  }
+}
 
 TEST_F(Refusals, WrongOptions) {
   const struct {
@@ -90,7 +123,7 @@ TEST_F(Refusals, WrongOptions) {
       {{"--resume=3"}, "resume was given a disallowed flag override"},
       {{"--threads", "-1"}, "--threads"},
       {{"--threads", "100000"}, "--threads"},
-      {{"--engine", "xla"}, "--engine: xla not in {interpreter,native}"},
+      {{"--engine", "tpu"}, "--engine: tpu not in {interpreter,native,xla"},
       {{"--compare", "-1"}, "--compare"},
       {{"--json", ""}, "--json"},
       {{"--svg", ""}, "--svg"},

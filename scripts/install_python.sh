@@ -21,12 +21,16 @@ requirements() { awk -v group="$1" '$1 == group { print $2 }' "$list"; }
 stamp() { echo ".venv/topos-$1.installed"; }
 is_installed() { [[ $(requirements "$1") == "$(cat "$(stamp "$1")" 2> /dev/null)" ]]; }
 
-# Makes .venv, unless there is one that works.
+# Makes .venv, unless there is one: what somebody else made stays as it is.
 environment() {
   .venv/bin/python -m pip --version &> /dev/null && return 0
+  if [[ -e .venv/bin/python ]]; then
+    .venv/bin/python -m ensurepip &> /dev/null
+    return
+  fi
   python3 -c 'import ensurepip, venv' &> /dev/null ||
     scripts/install_packages.sh python &> /dev/null
-  python3 -m venv --clear .venv &> /dev/null
+  python3 -m venv .venv &> /dev/null
 }
 
 # install GROUP [OPTION...]

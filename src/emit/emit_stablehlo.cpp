@@ -50,10 +50,11 @@ class Emission {
     if (options_.composites) find_outermost_labels();
     write_nodes();
     for (std::size_t i = 0; i < program_.results.size(); ++i) {
-      declare_result(program_.results[i], program_.results[i], false);
+      declare_result(program_.results[i], recorded_.results[i], false);
     }
-    for (const Program::Carry& carry : program_.carries) {
-      declare_result(carry.next, carry.input, true);
+    for (std::size_t i = 0; i < program_.carries.size(); ++i) {
+      declare_result(program_.carries[i].next, recorded_.carries[i].input,
+                     true);
     }
     if (options_.check_indices) check_indices();
     result_.operation_count = main_.operation_count() + inner_operations_;
@@ -107,12 +108,13 @@ class Emission {
     argument_nodes_.push_back(node);
   }
 
-  void declare_result(std::uint32_t value, std::uint32_t named, bool is_carry) {
+  /// `asked` is the node as the entry named it, before any rewrite.
+  void declare_result(std::uint32_t value, std::uint32_t asked, bool is_carry) {
     EmittedResult result;
-    result.symbol = {list_.tape, program_.origin[named]};
-    result.name = list_.name_of(named);
+    result.symbol = {list_.tape, recorded_.origin[asked]};
+    result.name = recorded_.list.name_of(asked);
     if (result.name.empty()) {
-      result.name = fmt::format("%{}", program_.origin[named]);
+      result.name = fmt::format("%{}", result.symbol.node);
     }
     result.type = list_.nodes[value].type;
     result.is_carry = is_carry;
@@ -299,15 +301,14 @@ class Emission {
                                std::int64_t extent) {
     constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
     const Shape flat = {index.type.shape.element_count()};
-    const stablehlo::Value x =
-        main_.convert(main_.reshape(index, flat), i64);
+    const stablehlo::Value x = main_.convert(main_.reshape(index, flat), i64);
     const stablehlo::Value at = main_.iota(x.type, 0);
     const stablehlo::Value is_bad = main_.elementwise(
         "or", {main_.compare("LT", x, main_.full_like(x, 0)),
                main_.compare("GE", x, main_.full_like(x, extent))});
-    const stablehlo::Value first =
-        main_.reduce(stablehlo::Reduction::minimum,
-                     main_.select(is_bad, at, main_.full_like(x, nowhere)), {0});
+    const stablehlo::Value first = main_.reduce(
+        stablehlo::Reduction::minimum,
+        main_.select(is_bad, at, main_.full_like(x, nowhere)), {0});
     const stablehlo::Value is_first =
         main_.compare("EQ", at, main_.broadcast(first, flat, {}));
     const stablehlo::Value which =
@@ -391,7 +392,8 @@ class Emission {
         "  }}\n"
         "{}"
         "}}\n",
-        partitions, mesh, arguments, results, main_.body(), names, types, functions_);
+        partitions, mesh, arguments, results, main_.body(), names, types,
+        functions_);
   }
 
   const Program& program_;

@@ -129,21 +129,24 @@ bool has_rule() {
   return false;
 }
 
-/// The operations of StableHLO that it becomes, in their order; a few words of
-/// a long formula.
+/// The operations of StableHLO that it becomes in the first dtype that it
+/// accepts, in their order; a few words of a long formula.
 template <class Op>
 std::string lowered_operations() {
   constexpr std::size_t most_listed = 4;
   const auto rows = Op::rows();
-  const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& x) {
-    return accepts(x, f32) || accepts(x, boolean);
+  auto row = rows.begin();
+  const auto dtype = std::ranges::find_if(dtypes, [&](DType candidate) {
+    row = std::ranges::find_if(
+        rows, [&](const auto& x) { return accepts(x, candidate); });
+    return row != rows.end();
   });
-  const DType dtype = accepts(*row, f32) ? f32 : boolean;
-  const std::vector<Type> types = retyped(*row, dtype);
+  if (dtype == dtypes.end()) return "-";
+  const std::vector<Type> types = retyped(*row, *dtype);
   stablehlo::Writer out;
   std::vector<stablehlo::Value> x;
   for (const Type& type : types) x.push_back(out.argument("x", type));
-  const Op op = retyped_op(*row, dtype);
+  const Op op = retyped_op(*row, *dtype);
   op.lower(out, {x, op.infer(types)});
 
   constexpr std::string_view prefix = "stablehlo.";

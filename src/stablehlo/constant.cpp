@@ -93,7 +93,6 @@ std::string dense_text(const Tensor& elements) {
 
 // ---- Patterns -------------------------------------------------------------
 
-/// Whether all elements have the bits of the first.
 bool is_uniform(const Tensor& x) {
   const std::size_t size = size_bytes(x.dtype());
   const auto count = static_cast<std::size_t>(x.element_count());
@@ -105,7 +104,6 @@ bool is_uniform(const Tensor& x) {
   return count > 0;
 }
 
-/// The axis along which the elements are 0, 1, 2..., if there is one.
 std::optional<int> counting_axis(const Tensor& x) {
   if (x.dtype() == boolean || x.element_count() < 2) return std::nullopt;
   for (int axis = 0; axis < x.rank(); ++axis) {

@@ -346,18 +346,16 @@ Value Writer::argmax(const Value& x, int axis) {
       both.name, name_of(x), name_of(indices), name_of(least_value),
       name_of(zero), a.name, e, i.name, p, b.name, e, j.name, p);
   indent_ = "      ";
-  const Value greater = compare("GT", a, b);
-  const Value a_nan = compare("NE", a, a);
-  const Value b_nan = compare("NE", b, b);
-  const Value only_b_nan =
-      elementwise("and", {elementwise("not", {a_nan}), b_nan});
-  const Value only_a_nan =
-      elementwise("and", {elementwise("not", {b_nan}), a_nan});
-  const Value first = elementwise(
-      "or", {elementwise("and", {greater, elementwise("not", {only_b_nan})}),
-             only_a_nan});
-  const Value tied = elementwise(
-      "or", {compare("EQ", a, b), elementwise("and", {a_nan, b_nan})});
+  Value first = compare("GT", a, b);
+  Value tied = compare("EQ", a, b);
+  if (is_floating(x.type.dtype)) {
+    // NaN is greater than all but NaN.
+    const Value a_nan = compare("NE", a, a);
+    const Value b_nan = compare("NE", b, b);
+    first = elementwise(
+        "or", {first, elementwise("and", {a_nan, compare("EQ", b, b)})});
+    tied = elementwise("or", {tied, elementwise("and", {a_nan, b_nan})});
+  }
   const Value lower = elementwise("minimum", {i, j});
   const Value best = select(first, a, b);
   const Value where = select(first, i, select(tied, lower, j));

@@ -4,6 +4,7 @@
 #include <topos/io.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "command.h"
 
@@ -164,6 +165,9 @@ int Verify::run() const {
       print_engine(engines.back());
     }
   }
+  if (std::ranges::none_of(engines, &StartedEngine::can_run)) {
+    throw std::runtime_error("nothing is verified: no such engine runs here");
+  }
   print_promises();
   std::vector<Check> checks;
   for (const Model* model : wanted) {
@@ -177,9 +181,7 @@ int Verify::run() const {
   }
   print_summary(checks, engines);
   if (!json_.empty()) write_file_atomically(json_, json_text(checks, engines));
-  return !checks.empty() && std::ranges::all_of(checks, &Check::passed)
-             ? 0
-             : failed;
+  return std::ranges::all_of(checks, &Check::passed) ? 0 : failed;
 }
 
 }  // namespace tools

@@ -60,8 +60,7 @@ class Verify {
   explicit Verify(CLI::App& parent);
 
   bool is_asked() const { return command_->parsed(); }
-  /// \return          the exit code: 0 only if something was checked and all
-  ///                  of it passed
+  /// \return          the exit code: 0 if all checks passed
   /// \throws Refusal  there is no such model, or it cannot run, or nothing can
   ///                  be written to the file
   int run() const;

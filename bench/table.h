@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Row {
   double rival_ms = 0;
   double ratio = 0;        // rival's time / ours
   double limit_share = 0;  // of the hardware's limit, 0 where none is stated
+  std::size_t text_bytes = 0;  // of what was emitted, if anything
+  std::size_t operations = 0;
 };
 
 struct Options {
@@ -43,6 +46,14 @@ inline double time_ms(const std::function<void()>& run, int repeats) {
   return time.count() / repeats;
 }
 
+/// The median and the spread of our times.
+inline void set_ours(Row& row, std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  row.ours_ms = times[times.size() / 2];
+  row.ours_spread =
+      (times[times.size() * 3 / 4] - times[times.size() / 4]) / row.ours_ms;
+}
+
 /// Ours and the rival in turn (A B A B ...), so that both meet the same noise;
 /// medians and spread go into `row`. A null rival is left out.
 inline void measure(Row& row, const std::function<void()>& ours,
@@ -61,17 +72,15 @@ inline void measure(Row& row, const std::function<void()>& ours,
     our_times.push_back(time_ms(ours, our_repeats));
     if (rival) rival_times.push_back(time_ms(rival, rival_repeats));
   }
-  std::sort(our_times.begin(), our_times.end());
-  std::sort(rival_times.begin(), rival_times.end());
-  row.ours_ms = our_times[rounds / 2];
-  row.ours_spread =
-      (our_times[rounds * 3 / 4] - our_times[rounds / 4]) / row.ours_ms;
+  set_ours(row, our_times);
   if (rival) {
+    std::sort(rival_times.begin(), rival_times.end());
     row.rival_ms = rival_times[rounds / 2];
     row.ratio = row.rival_ms / row.ours_ms;
   }
 }
 
+std::vector<Row> emit_table(const Options& options);
 std::vector<Row> makemore_table(const Options& options);
 std::vector<Row> matmul_table(const Options& options);
 std::vector<Row> xla_table(const Options& options);

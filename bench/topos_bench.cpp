@@ -19,6 +19,10 @@ void print(const Row& row) {
   fmt::print("{:<10} {:<16} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f}  {}\n",
              row.table, row.row, row.threads, row.ours_ms,
              100 * row.ours_spread, row.rival_ms, row.ratio, row.rival);
+  if (row.text_bytes > 0) {
+    fmt::print("{:<27} {} bytes of text, {} operations\n", "", row.text_bytes,
+               row.operations);
+  }
   std::cout.flush();
 }
 
@@ -32,7 +36,9 @@ nlohmann::json json_of(const Row& row) {
           {"rival_version", row.rival_version},
           {"rival_ms", row.rival_ms},
           {"ratio", row.ratio},
-          {"limit_share", row.limit_share}};
+          {"limit_share", row.limit_share},
+          {"text_bytes", row.text_bytes},
+          {"operations", row.operations}};
 }
 
 }  // namespace
@@ -42,8 +48,9 @@ int main(int argc, char** argv) {
   std::string table;
   std::string json_path;
   topos::bench::Options options;
-  app.add_option("--table", table, "makemore, matmul or xla; all if not named")
-      ->check(CLI::IsMember({"makemore", "matmul", "xla"}));
+  app.add_option("--table", table,
+                 "emit, makemore, matmul or xla; all if not named")
+      ->check(CLI::IsMember({"emit", "makemore", "matmul", "xla"}));
   app.add_option("--row", options.pattern, "only rows whose name contains it");
   app.add_option("--threads", options.threads, "threads of both sides")
       ->check(CLI::PositiveNumber);
@@ -62,6 +69,7 @@ int main(int argc, char** argv) {
         rows.push_back(row);
       }
     };
+    run("emit", topos::bench::emit_table);
     run("makemore", topos::bench::makemore_table);
     run("matmul", topos::bench::matmul_table);
     run("xla", topos::bench::xla_table);

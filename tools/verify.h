@@ -3,6 +3,7 @@
 #include <topos/envelope.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 

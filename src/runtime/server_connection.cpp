@@ -102,11 +102,11 @@ Connection::Connection(std::vector<std::string> command)
   try {
     process_ = std::make_unique<Process>(with_bootstrap(std::move(command)),
                                          std::move(servers), std::move(text));
-  } catch (RuntimeError& error) {
-    error.add_context(
+  } catch (const RuntimeError& error) {
+    throw RuntimeError(
         "xla-server: the server cannot be started (TOPOS_XLA_PYTHON names a "
-        "Python with jax): ");
-    throw;
+        "Python with jax): " +
+        error.message());
   }
   incoming_.resize(std::size_t{1} << 16U);
 }

@@ -26,15 +26,15 @@ struct EmitOptions {
   bool composites = false;
 
   /// Devices that the program is partitioned over, by Shardy, the partitioner
-  /// of XLA. An input whose leading extent they divide, and that is not carried,
-  /// is split along it; all else is on every device. What the program means does
-  /// not change.
+  /// of XLA. An input whose leading extent they divide, and that is not
+  /// carried, is split along it; all else is on every device. What the program
+  /// means does not change.
   int partitions = 1;
 
   /// Give one more result that tells of indices out of range, which StableHLO
-  /// leaves to the device (XLA clamps a gather's and drops a scatter's). Indices
-  /// that a session checks when it is fed are left out; if none is left, there
-  /// is no such result. Not with `composites`.
+  /// leaves to the device (XLA clamps a gather's and drops a scatter's).
+  /// Indices that a session checks when it is fed are left out; if none is
+  /// left, there is no such result. Not with `composites`.
   bool check_indices = false;
 };
 

@@ -69,9 +69,8 @@ class XlaEngine : public engines::EngineImplementation {
     }
     std::shared_ptr<Client> fresh = make_client();
     if (fresh->device_count() < options_.devices) {
-      throw RuntimeError(
-          fmt::format("{} devices are wanted, but there is {}",
-                      options_.devices, fresh->description()));
+      throw RuntimeError(fmt::format("{} devices are wanted, but there is {}",
+                                     options_.devices, fresh->description()));
     }
     client_ = fresh;
     return fresh;

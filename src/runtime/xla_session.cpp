@@ -196,8 +196,8 @@ class XlaSession final : public SessionState {
       } else {
         FeedTable::Input& input = *bound.feeds.find(node);
         // A state lies whole on each device.
-        fed.push_back(borrow(
-            argument, owns(node) ? copy_of_state(input) : input.data));
+        fed.push_back(
+            borrow(argument, owns(node) ? copy_of_state(input) : input.data));
         from = &fed.back();
       }
       for (std::size_t d = 0; d < devices; ++d) {
@@ -221,10 +221,9 @@ class XlaSession final : public SessionState {
     for (std::size_t i = 0; i < checks; ++i) {
       if (faults[2 * i] < 0) continue;
       const EmittedIndexCheck& check = module.index_checks[i];
-      throw IndexError(
-          fmt::format("{}: the index {} at position {} is not in [0, {})",
-                      check.origin, faults[2 * i + 1], faults[2 * i],
-                      check.extent));
+      throw IndexError(fmt::format(
+          "{}: the index {} at position {} is not in [0, {})", check.origin,
+          faults[2 * i + 1], faults[2 * i], check.extent));
     }
   }
 

@@ -26,8 +26,8 @@ class OnEngine : public testing::TestWithParam<std::string> {
       in_use().emplace(GetParam(), tested().place(nothing, Parameters()));
     } catch (const RuntimeError& error) {
       // One that was asked for by name is no accident.
-      const char* named = std::getenv(
-          GetParam() == "xla" ? "TOPOS_PJRT_PLUGIN" : "TOPOS_XLA_PYTHON");
+      const char* named = std::getenv(GetParam() == "xla" ? "TOPOS_PJRT_PLUGIN"
+                                                          : "TOPOS_XLA_PYTHON");
       if (named != nullptr && *named != '\0') throw;
       GTEST_SKIP() << error.message();
     }

@@ -28,9 +28,8 @@ TEST(Engines, RefusePlacementsOfOthers) {
   const Placement placement = native::engine().place(network, Parameters());
   EXPECT_EQ(message_of<UsageError>([&] { interpreter::open(placement); }),
             "open: the placement is the engine native's, not interpreter's");
-  EXPECT_EQ(message_of<UsageError>([&] {
-              native::open(network, SessionOptions{.threads = -1});
-            }),
+  EXPECT_EQ(message_of<UsageError>(
+                [&] { native::open(network, SessionOptions{.threads = -1}); }),
             "open: the number of threads is negative");
 }
 

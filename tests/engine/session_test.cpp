@@ -667,14 +667,12 @@ TEST_P(Sessions, FindIndicesOutOfRangeWhereverTheyComeFrom) {
   const Value by_carry = gather(table, reshape(token, {}));
   const Network network = tape.seal();
   const Plan parameter = network.lower(Entry().result(by_parameter));
-  const Plan carry =
-      network.lower(Entry().result(by_carry).carry(token, next));
+  const Plan carry = network.lower(Entry().result(by_carry).carry(token, next));
   Session session = tested().open(network);
   EXPECT_EQ(session.step(parameter).scalar(by_parameter), 2);
   session.set(pointer, tensor("i64[]{4294967297}"));
-  EXPECT_THAT(
-      message_of<IndexError>([&] { session.step(parameter); }),
-      HasSubstr("index 4294967297 at position 0 is not in [0, 3)"));
+  EXPECT_THAT(message_of<IndexError>([&] { session.step(parameter); }),
+              HasSubstr("index 4294967297 at position 0 is not in [0, 3)"));
   session.reset();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(session.step(carry).scalar(by_carry), i + 1);

@@ -55,9 +55,8 @@ struct MakemoreStep {
       }
       return Tensor(shape, elements);
     };
-    return {{contexts, drawn({batch, 3})},
-            {targets, drawn({batch})},
-            {rate, 0.1f}};
+    return {
+        {contexts, drawn({batch, 3})}, {targets, drawn({batch})}, {rate, 0.1f}};
   }
 
   std::int64_t batch;

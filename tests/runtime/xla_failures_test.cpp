@@ -56,8 +56,7 @@ bool ends_soon(int process) {
 /// Runs a disabled test of this program, or of a copy of it, in a process of
 /// its own. \return  what it wrote
 std::string output_of(const std::string& test, const TemporaryFolder& folder,
-                      const fs::path& program,
-                      const std::string& before = "") {
+                      const fs::path& program, const std::string& before = "") {
   const fs::path output = folder / "output";
   const std::string command = fmt::format(
       "{} {} --gtest_also_run_disabled_tests --gtest_filter='{}' > {} 2>&1",
@@ -115,15 +114,13 @@ TEST(XlaFailures, APluginThatIsNamedIsTakenOrRefused) {
               }),
               AllOf(StartsWith("place: "), HasSubstr("/no/such/plugin.so")));
   const std::string old = (plugins / "topos_old_plugin.so").string();
-  EXPECT_THAT(message_of<RuntimeError>([&] {
-                xla::engine({.plugin = old}).description();
-              }),
+  EXPECT_THAT(message_of<RuntimeError>(
+                  [&] { xla::engine({.plugin = old}).description(); }),
               AllOf(StartsWith("xla: "), HasSubstr(old),
                     HasSubstr("speaks PJRT 0.40")));
   const EnvironmentVariable variable("TOPOS_PJRT_PLUGIN", old);
-  EXPECT_THAT(message_of<RuntimeError>([&] {
-                xla::open(network, XlaOptions{.cache = ""});
-              }),
+  EXPECT_THAT(message_of<RuntimeError>(
+                  [&] { xla::open(network, XlaOptions{.cache = ""}); }),
               HasSubstr("(TOPOS_PJRT_PLUGIN)"));
 }
 
@@ -169,16 +166,16 @@ TEST_P(XlaServerFailures, AServerThatIsKilledIsReportedAndReplaced) {
       message_of<RuntimeError>([&] { session.step(*m.train, m.feeds(1)); }),
       AllOf(StartsWith("step: xla-server: "),
             HasSubstr("was killed by signal 9 (Killed)")));
-  EXPECT_THAT(
-      message_of<UsageError>([&] { session.state(m.parameters[0]); }),
-      HasSubstr("a step of this session failed"));
+  EXPECT_THAT(message_of<UsageError>([&] { session.state(m.parameters[0]); }),
+              HasSubstr("a step of this session failed"));
   // Its memory is gone with it; a new session is another server's.
   Session again = tested().open(*m.network);
   EXPECT_NE(server_process(tested()), process);
   EXPECT_EQ(again.step(*m.train, m.feeds(0)).scalar(m.loss), first);
 }
 
-// Run by the next test: an interrupt, as Ctrl-C sends it, ends it in the middle.
+// Run by the next test: an interrupt, as Ctrl-C sends it, ends it in the
+// middle.
 TEST_P(XlaServerFailures, DISABLED_TrainsUntilItIsInterrupted) {
   const MakemoreStep m(8);
   Session session = tested().open(*m.network);
@@ -225,8 +222,8 @@ TEST_P(XlaCompiler, OptionsThatItDoesNotKnowAreItsOwnToRefuse) {
   EXPECT_THAT(session.state(m.parameters[0]),
               HasBitsOf(*m.network->parameters().items()[0].payload));
   options.compiler = {{"xla_backend_optimization_level", std::int64_t{0}}};
-  EXPECT_GT(
-      open(*m.network, options).step(*m.train, m.feeds(0)).scalar(m.loss), 0);
+  EXPECT_GT(open(*m.network, options).step(*m.train, m.feeds(0)).scalar(m.loss),
+            0);
   options.compiler = {{"list", std::vector<std::int64_t>{1}}};
   EXPECT_THAT(message_of<UsageError>([&] { open(*m.network, options); }),
               StartsWith("place: the compiler's option list cannot be a list"));

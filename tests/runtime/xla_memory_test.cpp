@@ -20,8 +20,8 @@ namespace topos::test {
 namespace {
 
 class XlaMemory : public OnEngine {};
-INSTANTIATE_TEST_SUITE_P(Engines, XlaMemory, testing::Values("xla", "xla-server"),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Engines, XlaMemory,
+                         testing::Values("xla", "xla-server"), test_name);
 
 /// What XLA's compiler says of a plan, read from `describe`.
 struct Memory {
@@ -115,8 +115,8 @@ struct Cache {
       next = select(broadcast(here, cache.shape()),
                     broadcast(row, cache.shape()), cache);
     }
-    result = read == Read::nothing ? row + 1
-                                   : matmul(row, permute(next, {0, 2, 1}));
+    result =
+        read == Read::nothing ? row + 1 : matmul(row, permute(next, {0, 2, 1}));
     bytes = static_cast<std::int64_t>(cache.type().size_bytes());
     network.emplace(tape.seal());
     plan.emplace(network->lower(Entry().result(result).carry(cache, next)));
@@ -152,9 +152,8 @@ TEST_P(XlaMemory, ACacheIsWrittenInPlace) {
       Session plain = interpreter::open(*c.network);
       const Tensor rows = cast(Random(5).tensor({12, 3, 64}, -1, 1), f32);
       for (const int at : {0, 1023, 512}) {
-        const Feed feeds[] = {
-            {c.position, Tensor::full({i32, {1}}, at)},
-            {c.row, rows.narrowed(1, at % 3, 1)}};
+        const Feed feeds[] = {{c.position, Tensor::full({i32, {1}}, at)},
+                              {c.row, rows.narrowed(1, at % 3, 1)}};
         plain.step(*c.plan, feeds);
         session.step(*c.plan, feeds);
       }

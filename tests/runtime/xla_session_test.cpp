@@ -22,8 +22,8 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-INSTANTIATE_TEST_SUITE_P(Engines, Sessions, testing::Values("xla", "xla-server"),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Engines, Sessions,
+                         testing::Values("xla", "xla-server"), test_name);
 
 class XlaSessions : public OnEngine {};
 INSTANTIATE_TEST_SUITE_P(Engines, XlaSessions,
@@ -64,7 +64,8 @@ TEST_P(XlaSessions, KeepNanAndInfinityInExtremaAsTheInterpreterDoes) {
   const Value row = reduce_max(x, {1});
   const Value at = argmax(x, 1);
   const Network network = tape.seal();
-  const Plan plan = network.lower(Entry().result(larger).result(row).result(at));
+  const Plan plan =
+      network.lower(Entry().result(larger).result(row).result(at));
   const std::vector<Feed> feeds{
       {x, tensor("f32[2, 4]{nan 1 2 3 -inf inf 0 nan}")},
       {y, tensor("f32[2, 4]{inf nan -inf 4 nan 1 2 0}")}};
@@ -196,8 +197,9 @@ TEST_P(XlaSessions, TheFirstFaultInRecordingOrderIsReported) {
              "step: scatter_add, xla_session_test.cpp:[0-9]+: the index "
              "1099511627775 at position 0 is not in \\[0, 2\\)"}}) {
     for (Session* s : {&plain, &session}) {
-      EXPECT_THAT(message_of<IndexError>([&] { step(*s, row.rows, row.column); }),
-                  MatchesRegex(row.message));
+      EXPECT_THAT(
+          message_of<IndexError>([&] { step(*s, row.rows, row.column); }),
+          MatchesRegex(row.message));
       s->reset();
     }
   }
@@ -212,11 +214,12 @@ TEST_P(XlaSessions, ProgramsWhoseIndicesAreFedPayNothing) {
   const Value computed = gather(table, fed - 1);
   const Network network = tape.seal();
   Session session = tested().open(network);
-  EXPECT_THAT(session.describe(
-                  network.lower(Entry().result(viewed).result(constant))),
-              testing::Not(HasSubstr("index faults")));
-  EXPECT_THAT(session.describe(network.lower(Entry().result(computed))),
-              HasSubstr("tensor<1x2xi64> {jax.result_info = \"index faults\"}"));
+  EXPECT_THAT(
+      session.describe(network.lower(Entry().result(viewed).result(constant))),
+      testing::Not(HasSubstr("index faults")));
+  EXPECT_THAT(
+      session.describe(network.lower(Entry().result(computed))),
+      HasSubstr("tensor<1x2xi64> {jax.result_info = \"index faults\"}"));
 }
 
 }  // namespace

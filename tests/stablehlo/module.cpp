@@ -71,8 +71,7 @@ Module Module::parse(std::string_view text) {
   std::vector<bool> taken(entry.results.size());
   for (const Function::Port& port : entry.arguments) {
     Argument argument{port.name, to_topos(port.type, port.at),
-                      aliased(entry, port),
-                      sharding_of(port.attributes)};
+                      aliased(entry, port), sharding_of(port.attributes)};
     if (argument.aliases_result) {
       if (taken[*argument.aliases_result]) {
         fail(port.at, "two arguments alias result " +

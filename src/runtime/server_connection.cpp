@@ -134,7 +134,8 @@ void Connection::close() noexcept {
 
 bool Connection::alive() {
   if (owner_ != ::getpid()) return false;
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return true;  // somebody is being answered
   if (!dead_.empty() || !socket_.open()) return false;
   // Nobody may have asked since it ended.
   pollfd look = {socket_.number(), 0, 0};

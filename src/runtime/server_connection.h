@@ -46,7 +46,8 @@ class Connection {
   /// Ends the server, which has nothing to do any more.
   void close() noexcept;
 
-  /// Whether there is still a server to ask. Waits for a question under way.
+  /// Whether there is still a server to ask, as far as is known: waits for
+  /// nothing.
   bool alive();
 
   pid_t process() const { return process_->id(); }

@@ -62,7 +62,7 @@ DeviceBuffers XlaPlacement::put(const Type& type,
 }
 
 const DeviceBuffers& XlaPlacement::parameter(std::uint32_t node) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(parameters_mutex_);
   const auto found = parameters_.find(node);
   if (found != parameters_.end()) return found->second;
   const Leaf& leaf = leaves().at(node);
@@ -72,7 +72,7 @@ const DeviceBuffers& XlaPlacement::parameter(std::uint32_t node) const {
 
 std::shared_ptr<const CompiledPlan> XlaPlacement::compiled(
     const std::shared_ptr<const LoweredPlan>& plan) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(plans_mutex_);
   auto& known = plans_[plan.get()];
   if (known != nullptr) return known;
   auto result = std::make_shared<CompiledPlan>();

@@ -52,8 +52,10 @@ class XlaPlacement final : public engines::PlacementState {
  private:
   std::shared_ptr<Client> client_;
   CompileOptions options_;
-  mutable std::mutex mutex_;
+  mutable std::mutex parameters_mutex_;
   mutable std::unordered_map<std::uint32_t, DeviceBuffers> parameters_;
+  /// Held while a plan is compiled: sessions go on stepping others.
+  mutable std::mutex plans_mutex_;
   mutable std::unordered_map<const engines::LoweredPlan*,
                              std::shared_ptr<const CompiledPlan>>
       plans_;

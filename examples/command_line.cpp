@@ -1,5 +1,7 @@
 #include "command_line.h"
 
+#include <topos/io.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
@@ -73,6 +75,16 @@ std::string default_corpus() {
   std::error_code ignored;
   if (std::filesystem::exists(here, ignored)) return here.string();
   return (TOPOS_SOURCE_DIR / here).string();
+}
+
+void finish(const std::string& json_file, const std::string& json) {
+  if (!json_file.empty()) {
+    topos::write_file_atomically(json_file, json);
+    std::printf("figures     %s\n", json_file.c_str());
+  }
+  if (std::fflush(stdout) != 0) {
+    throw topos::RuntimeError("the output cannot be written");
+  }
 }
 
 }  // namespace examples

@@ -52,6 +52,11 @@ void check_distinct(std::span<const NamedFile> files);
 /// this program was built from.
 std::string default_corpus();
 
+/// The end of a run: its figures go to their file, if it has a name, and what
+/// was printed to its reader.
+/// \throws topos::FileError, topos::RuntimeError  one cannot be written
+void finish(const std::string& json_file, const std::string& json);
+
 constexpr int failed = 1;
 constexpr int refused = 2;
 

@@ -254,6 +254,7 @@ int run(const Job& job, const std::string& resume) {
   Session session = job.open(engine(options.engine));
   Figures figures = job.figures;
   figures.threads = session.report(job.program.train).threads;
+  figures.description = engine(options.engine).description();
   print_beginning(figures);
 
   figures.compared_steps = compare_engines(job, interrupt);
@@ -295,13 +296,7 @@ int run(const Job& job, const std::string& resume) {
                         svg_text(figures, how_it_was_trained(figures)));
   std::printf("loss curve  %s\ncheckpoint  %s\n", options.svg.c_str(),
               options.checkpoint.c_str());
-  if (!options.json.empty()) {
-    write_file_atomically(options.json, json_text(figures));
-    std::printf("figures     %s\n", options.json.c_str());
-  }
-  if (std::fflush(stdout) != 0) {
-    throw RuntimeError("the output cannot be written");
-  }
+  finish(options.json, json_text(figures));
   return 0;
 }
 

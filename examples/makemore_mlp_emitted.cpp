@@ -61,7 +61,7 @@ Engine xla_engine(const EmittedOptions& options) {
                             ? xla::engine(xla_options)
                             : xla_server::engine(xla_options);
   try {
-    engine.description();
+    engine.description(Site());
   } catch (const RuntimeError& error) {
     throw Refusal(
         error.message() +
@@ -142,7 +142,7 @@ Route trained(const Job& job, std::string name, const Engine& engine,
   using Clock = std::chrono::steady_clock;
   Route route;
   route.name = std::move(name);
-  route.description = engine.description();
+  route.description = engine.description(Site());
   Progress progress(route.name, 0, job.options.steps);
   for (int i = 0; i < job.options.steps; ++i) {
     const Clock::time_point start = Clock::now();
@@ -191,13 +191,7 @@ int run(const Job& job) {
   figures.routes.push_back(trained(job, options.engine + " resident", job.xla));
   figures.drift = drift_of(figures.routes);
   print_end(figures);
-  if (!options.json.empty()) {
-    write_file_atomically(options.json, json_text(figures));
-    std::printf("figures  %s\n", options.json.c_str());
-  }
-  if (std::fflush(stdout) != 0) {
-    throw RuntimeError("the output cannot be written");
-  }
+  finish(options.json, json_text(figures));
   return 0;
 }
 

@@ -28,8 +28,12 @@ void print_beginning(const Figures& figures) {
       "plan      %zu nodes recorded, %zu after simplification, in %zu "
       "groups\n",
       figures.recorded_nodes, figures.simplified_nodes, figures.groups);
-  std::printf("engine    %s, %d thread%s\n", figures.engine.c_str(),
-              figures.threads, figures.threads == 1 ? "" : "s");
+  std::string how = figures.description;
+  if (figures.threads > 0) {
+    how = std::to_string(figures.threads) +
+          (figures.threads == 1 ? " thread" : " threads");
+  }
+  std::printf("engine    %s, %s\n", figures.engine.c_str(), how.c_str());
   if (figures.first_step > 0) {
     std::printf("resumed   %s, %d steps done\n", figures.checkpoint.c_str(),
                 figures.first_step);

@@ -18,7 +18,8 @@ struct Figures {
   // Known before the first step.
   std::string recipe;
   std::string engine;
-  int threads = 0;
+  int threads = 0;          ///< 0: the engine's own choice
+  std::string description;  ///< of the engine
   std::optional<std::uint64_t> seed;
   Seeds seeds;
   std::string corpus_file;

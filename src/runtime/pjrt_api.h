@@ -242,6 +242,13 @@ struct BufferToHostBuffer {
   Event* event;
 };
 
+struct BufferReadyEvent {
+  static constexpr Entry entry = {72, "PJRT_Buffer_ReadyEvent", 32};
+  Header header;
+  Buffer* buffer;
+  Event* event;
+};
+
 struct BufferUnsafePointer {
   static constexpr Entry entry = {73, "PJRT_Buffer_UnsafePointer", 32};
   Header header;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -147,6 +148,8 @@ class PjrtClient final : public Client {
   std::unique_ptr<Buffer> upload(const Type& type, const std::byte* elements,
                                  int device, raw::HostBufferSemantics semantics,
                                  bool borrowed);
+  bool is_in_reach(const Type& type) const;
+  const std::byte* elements_in_reach(const PjrtBuffer& buffer) const;
 
   std::shared_ptr<const PjrtConnection> connection_;
   ExecutableCache cache_;
@@ -185,6 +188,25 @@ std::unique_ptr<Buffer> PjrtClient::upload(const Type& type,
   return buffer;
 }
 
+// On a CPU the elements lie in this process's memory. A plugin copies them out
+// on a thread of its own: to wait for that takes 14 to 40 us, a fifth of a
+// small training step, for the four bytes of its loss. Up to rank 1 there is
+// but one layout, so that nothing has to be asked.
+bool PjrtClient::is_in_reach(const Type& type) const {
+  const Plugin& plugin = connection_->plugin;
+  return connection_->on_cpu() && type.shape.rank() <= 1 &&
+         plugin.has(raw::BufferReadyEvent::entry) &&
+         plugin.has(raw::BufferUnsafePointer::entry);
+}
+
+const std::byte* PjrtClient::elements_in_reach(const PjrtBuffer& buffer) const {
+  raw::Args<raw::BufferReadyEvent> ready;
+  ready->buffer = buffer.raw();
+  connection_->plugin.call(ready);
+  connection_->plugin.await(ready->event, raw::BufferReadyEvent::entry);
+  return reinterpret_cast<const std::byte*>(device_address(buffer));
+}
+
 void PjrtClient::read(const Buffer& buffer, const Type& type,
                       std::byte* elements) {
   const PjrtBuffer& from = pjrt_buffer(buffer);
@@ -197,6 +219,10 @@ void PjrtClient::read(const Buffer& buffer, const Type& type,
                                  type.text()));
   }
   if (type.size_bytes() == 0) return;
+  if (is_in_reach(type)) {
+    std::memcpy(elements, elements_in_reach(from), type.size_bytes());
+    return;
+  }
 
   // Row-major, whatever the device prefers.
   std::array<std::int64_t, max_rank> minor_to_major = {};

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,8 +25,16 @@ using testing::HasSubstr;
 /// where it has nothing.
 class MakemoreEmitted : public testing::Test {
  protected:
-  /// No test may meet what another run has kept.
-  static void SetUpTestSuite() { ::setenv("TOPOS_CACHE_DIR", "", 1); }
+  /// No test may meet what another run has kept. The programs run elsewhere,
+  /// and are told of the project's Python.
+  static void SetUpTestSuite() {
+    ::setenv("TOPOS_CACHE_DIR", "", 1);
+    const auto python =
+        std::filesystem::path(NAMES).parent_path() / "../.venv/bin/python";
+    if (std::filesystem::exists(python)) {
+      ::setenv("TOPOS_XLA_PYTHON", python.c_str(), 0);
+    }
+  }
   static void TearDownTestSuite() { ::unsetenv("TOPOS_CACHE_DIR"); }
 
   /// \return  why there is none; empty: there is
@@ -186,6 +195,28 @@ TEST_F(MakemoreEmitted, AServerWithJaxTrainsToo) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       ASSERT_NEAR(found[i], native[i], 1e-3 * native[i]) << "step " << i;
     }
+  }
+}
+
+TEST_F(MakemoreEmitted, TheDemoRunsOnXlaToo) {
+  if (const auto why = missing(xla::engine()); !why.empty())
+    GTEST_SKIP() << why;
+  const TemporaryFolder folder;
+  const Finished finished =
+      run(folder.path(), MAKEMORE_MLP,
+          {"--engine", "xla", "--steps", "20", "--compare", "3", "--corpus",
+           NAMES, "--json", "figures.json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("engine    xla, cpu, 1 device"));
+  EXPECT_THAT(finished.out,
+              HasSubstr("compared  3 steps on native and interpreter"));
+  const json run = json::parse(text_of(folder / "figures.json"));
+  EXPECT_EQ(run["engine"], "xla");
+  const auto found = run["losses"].get<std::vector<double>>();
+  const auto expected = losses(figures(on_one), "native");
+  ASSERT_EQ(found.size(), 20u);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], expected[i], 1e-3 * expected[i]) << "step " << i;
   }
 }
 

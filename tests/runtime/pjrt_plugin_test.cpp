@@ -209,12 +209,13 @@ TEST(Plugin, ARealOneWantsTheSizesThatAreDeclared) {
       raw::ClientPlatformName, raw::ClientPlatformVersion,
       raw::ClientAddressableDevices, raw::ClientBufferFromHostBuffer,
       raw::BufferDestroy, raw::BufferIsDeleted, raw::BufferToHostBuffer,
-      raw::BufferUnsafePointer, raw::ClientCompile, raw::ExecutableDestroy,
-      raw::ExecutableNumOutputs, raw::ExecutableSerialize,
-      raw::LoadedExecutableDestroy, raw::LoadedExecutableGetExecutable,
-      raw::LoadedExecutableExecute, raw::ExecutableDeserializeAndLoad,
-      raw::ExecutableOutputElementTypes, raw::ExecutableOutputDimensions,
-      raw::ExecutableGetCompiledMemoryStats>(Plugin::load(found[0].path));
+      raw::BufferReadyEvent, raw::BufferUnsafePointer, raw::ClientCompile,
+      raw::ExecutableDestroy, raw::ExecutableNumOutputs,
+      raw::ExecutableSerialize, raw::LoadedExecutableDestroy,
+      raw::LoadedExecutableGetExecutable, raw::LoadedExecutableExecute,
+      raw::ExecutableDeserializeAndLoad, raw::ExecutableOutputElementTypes,
+      raw::ExecutableOutputDimensions, raw::ExecutableGetCompiledMemoryStats>(
+      Plugin::load(found[0].path));
 }
 
 }  // namespace

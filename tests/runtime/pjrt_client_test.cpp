@@ -5,6 +5,7 @@
 
 #include <array>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,17 @@ TEST_F(PjrtClient, EveryDTypeComesBackAsItWent) {
     const auto buffer = put(tensor);
     EXPECT_TRUE(bits_equal(read(*buffer, tensor.type()), tensor))
         << tensor.text();
+  }
+}
+
+// One axis is read where it lies, and so not before it has all arrived.
+TEST_F(PjrtClient, ALongVectorIsReadOnceItIsThere) {
+  std::vector<std::int64_t> numbers(std::size_t{1} << 22);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Tensor tensor({std::int64_t{1} << 22}, numbers);
+  for (int i = 0; i < 3; ++i) {
+    const auto buffer = put(tensor);
+    EXPECT_TRUE(bits_equal(read(*buffer, tensor.type()), tensor));
   }
 }
 

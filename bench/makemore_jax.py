@@ -11,6 +11,7 @@ a first step.
     unread N    N steps, waited for after the last; milliseconds a step
 """
 
+import logging
 import os
 import sys
 import time
@@ -20,6 +21,7 @@ os.environ["JAX_PLATFORMS"] = "plugin" if plugin else "cpu"
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 
 BATCH, CONTEXT, VOCABULARY, EMBEDDING, HIDDEN = 64, 3, 27, 10, 100
@@ -54,11 +56,14 @@ def answer(*numbers):
 def main():
     if plugin:
         from jax._src import xla_bridge
+        # That this is an experiment is no news.
+        logging.getLogger(xla_bridge.__name__).setLevel(logging.ERROR)
         xla_bridge.register_plugin("plugin", library_path=plugin,
                                    options={"cpu_device_count": 1})
     device = jax.devices()[0]
+    version = ", ".join(device.client.platform_version.split("\n"))
     answer(f"jax {jax.__version__}, " +
-           ", ".join(device.client.platform_version.split("\n")))
+           (version if plugin else f"XLA of jaxlib {jaxlib.__version__}"))
 
     parameters = [jnp.array(elements(shape, np.float32)) for shape in SHAPES]
     contexts = elements((BATCH, CONTEXT), np.int32)

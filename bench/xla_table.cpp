@@ -228,7 +228,7 @@ std::vector<Row> xla_table(const Options& options) {
       for (const char* how : {"read", "unread"}) {
         // Nobody looks at the loss: the steps are queued ahead.
         const bool reads = std::string_view(how) == "read";
-        all.push_back({row + (reads ? "" : ", ahead"),
+        all.push_back({row + (reads ? "" : " ahead"),
                        "jax.jit, " + jax->version(), jax->version(),
                        [=](int steps) { return jax->times(how, steps); }});
         expect_loss(all.back(), jax->first_loss(), expected);

@@ -222,5 +222,44 @@ TEST_P(XlaSessions, ProgramsWhoseIndicesAreFedPayNothing) {
       HasSubstr("tensor<1x2xi64> {jax.result_info = \"index faults\"}"));
 }
 
+TEST(XlaText, ListsTheIndexChecksThatItMakes) {
+  Tape tape;
+  const Value table = tape.parameter("table", tensor("f32[3]{1 2 3}"));
+  const Value fed = tape.input("fed", i32, {2});
+  const Value carried = tape.input("carried", i32, {2});
+  const Value outside = gather(table, tape.constant(tensor("i32[1]{3}")));
+  const Value of_fed = gather(table, reshape(fed, {1, 2}));
+  const Value of_carried = gather(table, carried);
+  const Value none = gather(table, narrow(fed + 1, 0, 0, 0));
+  const Value next = carried + fed;
+  const Network network = tape.seal();
+  const Plan plan = network.lower(Entry()
+                                      .result(outside)
+                                      .result(of_fed)
+                                      .result(of_carried)
+                                      .result(none)
+                                      .carry(carried, next));
+  const StablehloModule plain = emit_stablehlo(plan);
+  EXPECT_TRUE(plain.index_checks.empty());
+  EXPECT_EQ(plain.results.size(), 5u);
+  EmitOptions options;
+  options.check_indices = true;
+  const StablehloModule checked = emit_stablehlo(plan, options);
+  // The constant that is out of range, and what an earlier step computed.
+  ASSERT_EQ(checked.index_checks.size(), 2u);
+  EXPECT_THAT(checked.index_checks[0].origin,
+              MatchesRegex("gather, xla_session_test.cpp:[0-9]+"));
+  EXPECT_EQ(checked.index_checks[1].extent, 3);
+  ASSERT_EQ(checked.results.size(), 6u);
+  EXPECT_EQ(checked.results[5].type, (Type{i64, {2, 2}}));
+  EXPECT_FALSE(checked.results[5].is_carry);
+  // The carry is still donated to its own next value.
+  EXPECT_EQ(checked.arguments.back().name, "carried");
+  EXPECT_EQ(checked.arguments.back().donated_to, 4u);
+  options.composites = true;
+  EXPECT_THAT(message_of<UsageError>([&] { emit_stablehlo(plan, options); }),
+              "emit_stablehlo: indices are not checked in composites");
+}
+
 }  // namespace
 }  // namespace topos::test

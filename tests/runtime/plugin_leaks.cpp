@@ -1,6 +1,6 @@
 // XLA's compiler keeps a few small objects of each program, about a kilobyte in
-// this folder's tests. What is allocated by topos is not passed over: its stacks
-// have no frame of a plugin.
+// this folder's tests. What is allocated by topos is not passed over: its
+// stacks have no frame of a plugin.
 
 // NOLINTNEXTLINE: the sanitizer's name
 extern "C" const char* __lsan_default_suppressions();

@@ -26,9 +26,9 @@ struct EmitOptions {
   bool composites = false;
 
   /// Devices that the program is partitioned over, by Shardy, the partitioner
-  /// of XLA. An input whose leading extent they divide, and that is not
-  /// carried, is split along it; all else is on every device. What the program
-  /// means does not change.
+  /// of XLA. An input whose leading extent they divide, and that is neither
+  /// carried nor held, is split along it; all else is on every device. What the
+  /// program means does not change.
   int partitions = 1;
 
   /// Give one more result that tells of indices out of range, which StableHLO
@@ -36,6 +36,11 @@ struct EmitOptions {
   /// Indices that a session checks when it is fed are left out; if none is
   /// left, there is no such result. Not with `composites`.
   bool check_indices = false;
+
+  /// Inputs that are not fed: whoever runs the program has them from other
+  /// programs. Like carries, they lie whole on each device, and indices among
+  /// them are checked with the computed ones.
+  std::vector<Symbol> held = {};
 };
 
 /// What `@main` takes: parameters, then inputs, both in recording order, then
@@ -97,8 +102,8 @@ std::ostream& operator<<(std::ostream& out, const StablehloModule& module);
 /// Constants of more than 4 KiB become arguments, unless they are a broadcast
 /// or an iota. Numerics are XLA's: docs/xla.md has the bounds.
 ///
-/// \throws UsageError  `partitions` is not positive, or `check_indices` meets
-///                     `composites`
+/// \throws UsageError  `partitions` is not positive, `held` names no input of
+///                     the plan, or `check_indices` meets `composites`
 StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options = {},
                                Site site = Site::here());
 

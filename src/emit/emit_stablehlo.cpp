@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <ostream>
-#include <set>
 #include <unordered_map>
 
-#include "engine/feeds.h"
+#include "emit/index_checks.h"
+#include "emit/module_text.h"
 #include "engine/lowered_plan.h"
 #include "ops/call.h"
-#include "ops/indexing.h"
 #include "stablehlo/writer.h"
 #include "topos/emit.h"
 #include "topos/error.h"
@@ -36,9 +33,9 @@ class Emission {
       : program_(program),
         recorded_(recorded),
         list_(program.list),
-        options_(options),
+        options_(std::move(options)),
         values_(program.size()),
-        inner_values_(options.composites ? program.size() : 0),
+        inner_values_(options_.composites ? program.size() : 0),
         is_inner_(inner_values_.size()) {
     for (std::size_t i = 0; i < program_.carries.size(); ++i) {
       carry_of_[program_.carries[i].input] = i;
@@ -96,10 +93,15 @@ class Emission {
     }
     const Shape& shape = argument.type.shape;
     argument.is_split = options_.partitions > 1 && !argument.donated_to &&
+                        !is_held(argument.symbol) &&
                         argument.kind == EmittedArgument::Kind::input &&
                         shape.rank() > 0 && shape[0] > 0 &&
                         shape[0] % options_.partitions == 0;
     declare(node, std::move(argument));
+  }
+
+  bool is_held(Symbol symbol) const {
+    return std::ranges::find(options_.held, symbol) != options_.held.end();
   }
 
   void declare(std::uint32_t node, EmittedArgument argument) {
@@ -247,153 +249,33 @@ class Emission {
 
   // ---- Indices ------------------------------------------------------------
 
-  /// The operations, as they were recorded, whose indices are checked when
-  /// they are fed.
-  std::set<std::uint32_t> checked_when_fed() const {
-    std::set<std::uint32_t> result;
-    engines::FeedTable feeds(recorded_);
-    for (const auto& check : feeds.checks()) {
-      if (feeds.inputs()[check.input].carried) continue;
-      result.insert(recorded_.origin[check.node]);
-    }
-    return result;
-  }
-
-  bool is_constant_within(std::uint32_t node, std::int64_t extent) const {
-    if (list_.nodes[node].kind != Kind::constant) return false;
-    try {
-      ops::checked_indices(list_.payloads.at(node), extent);
-      return true;
-    } catch (const IndexError&) {
-      return false;
-    }
-  }
-
   void check_indices() {
-    const std::set<std::uint32_t> when_fed = checked_when_fed();
-    std::vector<stablehlo::Value> faults;
-    for (std::uint32_t i = 0; i < list_.size(); ++i) {
-      const graph::Node& node = list_.nodes[i];
-      if (node.kind != Kind::operation) continue;
-      const auto extent = engines::indexed_extent(list_, node);
-      if (!extent || when_fed.count(program_.origin[i]) != 0) continue;
-      const std::uint32_t index = list_.operands(node)[1];
-      if (list_.nodes[index].type.shape.element_count() == 0 ||
-          is_constant_within(index, *extent)) {
-        continue;
-      }
-      result_.index_checks.push_back({list_.origin(i), *extent});
-      faults.push_back(write_fault(values_[index], *extent));
+    const auto checks =
+        emit::unchecked_indices(program_, recorded_, options_.held);
+    if (checks.empty()) return;
+    for (const emit::UncheckedIndex& check : checks) {
+      result_.index_checks.push_back({list_.origin(check.node), check.extent});
     }
-    if (faults.empty()) return;
-    const Type type = {i64, {static_cast<std::int64_t>(faults.size()), 2}};
-    result_values_.push_back(faults.size() == 1
-                                 ? faults.front()
-                                 : main_.concatenate({faults, type}, 0));
+    const stablehlo::Value faults =
+        emit::write_index_faults(main_, checks, values_);
     EmittedResult result;
     result.name = "index faults";
-    result.type = type;
+    result.type = faults.type;
     result_.results.push_back(std::move(result));
+    result_values_.push_back(faults);
   }
 
-  /// i64[1, 2]: where the first index out of range is, and which it is.
-  stablehlo::Value write_fault(const stablehlo::Value& index,
-                               std::int64_t extent) {
-    constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
-    const Shape flat = {index.type.shape.element_count()};
-    const stablehlo::Value x = main_.convert(main_.reshape(index, flat), i64);
-    const stablehlo::Value at = main_.iota(x.type, 0);
-    const stablehlo::Value is_bad = main_.elementwise(
-        "or", {main_.compare("LT", x, main_.full_like(x, 0)),
-               main_.compare("GE", x, main_.full_like(x, extent))});
-    const stablehlo::Value first = main_.reduce(
-        stablehlo::Reduction::minimum,
-        main_.select(is_bad, at, main_.full_like(x, nowhere)), {0});
-    const stablehlo::Value is_first =
-        main_.compare("EQ", at, main_.broadcast(first, flat, {}));
-    const stablehlo::Value which =
-        main_.reduce(stablehlo::Reduction::add,
-                     main_.select(is_first, x, main_.full_like(x, 0)), {0});
-    const stablehlo::Value is_none =
-        main_.compare("EQ", first, main_.full_like(first, nowhere));
-    const stablehlo::Value position =
-        main_.select(is_none, main_.full_like(first, -1), first);
-    const std::array both = {main_.reshape(position, {1, 1}),
-                             main_.reshape(which, {1, 1})};
-    return main_.concatenate({both, {i64, {1, 2}}}, 1);
-  }
-
-  // ---- Text ---------------------------------------------------------------
-
-  /// `{tf.aliasing_output = 1 : i32, ...}`; empty if there is nothing to say.
-  static std::string in_braces(const std::vector<std::string>& attributes) {
-    if (attributes.empty()) return "";
-    return fmt::format(" {{{}}}", fmt::join(attributes, ", "));
-  }
-
-  /// Split along the first axis, or whole on each device.
-  static std::string sharding(bool is_split, int rank) {
-    std::string axes;
-    for (int axis = 0; axis < rank; ++axis) {
-      if (axis > 0) axes += ", ";
-      axes += is_split && axis == 0 ? "{\"device\"}" : "{}";
+  std::string text() {
+    emit::ModuleBody body;
+    for (std::uint32_t node : argument_nodes_) {
+      body.argument_names.emplace_back(main_.name_of(values_[node]));
     }
-    return fmt::format("sdy.sharding = #sdy.sharding<@devices, [{}]>", axes);
-  }
-
-  std::string text() const {
-    std::string arguments;
-    for (std::size_t i = 0; i < result_.arguments.size(); ++i) {
-      const EmittedArgument& argument = result_.arguments[i];
-      std::vector<std::string> attributes;
-      if (options_.partitions > 1) {
-        attributes.push_back(
-            sharding(argument.is_split, argument.type.shape.rank()));
-      }
-      if (argument.donated_to) {
-        attributes.push_back(
-            fmt::format("tf.aliasing_output = {} : i32", *argument.donated_to));
-      }
-      arguments += fmt::format("{}      {}: {}{}", i == 0 ? "" : ",\n",
-                               main_.name_of(values_[argument_nodes_[i]]),
-                               text_of(argument.type), in_braces(attributes));
+    for (const stablehlo::Value& value : result_values_) {
+      body.result_names.emplace_back(main_.name_of(value));
     }
-    std::string types;
-    std::string results;
-    std::string names;
-    for (std::size_t i = 0; i < result_.results.size(); ++i) {
-      const EmittedResult& result = result_.results[i];
-      std::vector<std::string> attributes = {
-          fmt::format("jax.result_info = {}", quoted(result.name))};
-      if (options_.partitions > 1) {
-        attributes.push_back(sharding(false, result.type.shape.rank()));
-      }
-      const char* comma = i == 0 ? "" : ", ";
-      const std::string type = text_of(result.type);
-      results += fmt::format("{}      {}{}", i == 0 ? "" : ",\n", type,
-                             in_braces(attributes));
-      names += comma + main_.name_of(result_values_[i]);
-      types += comma + type;
-    }
-    std::string partitions;
-    std::string mesh;
-    if (options_.partitions > 1) {
-      partitions = fmt::format(" attributes {{mhlo.num_partitions = {} : i32}}",
-                               options_.partitions);
-      mesh = fmt::format("  sdy.mesh @devices = <[\"device\"={}]>\n",
-                         options_.partitions);
-    }
-    return fmt::format(
-        "module @topos{} {{\n"
-        "{}"
-        "  func.func public @main(\n{}) -> (\n{}) {{\n"
-        "{}"
-        "    return {} : {}\n"
-        "  }}\n"
-        "{}"
-        "}}\n",
-        partitions, mesh, arguments, results, main_.body(), names, types,
-        functions_);
+    body.main = main_.body();
+    body.functions = std::move(functions_);
+    return emit::module_text(result_, body, options_.partitions);
   }
 
   const Program& program_;
@@ -413,6 +295,16 @@ class Emission {
   StablehloModule result_;
 };
 
+bool is_input(const Program& program, Symbol symbol) {
+  for (std::uint32_t i = 0; i < program.size(); ++i) {
+    if (program.list.nodes[i].kind == Kind::input &&
+        Symbol{program.list.tape, program.origin[i]} == symbol) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
@@ -427,8 +319,15 @@ StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
                     ops::where(site)));
   }
   const engines::LoweredPlan& lowered = *plan.lowered();
+  for (const Symbol& symbol : options.held) {
+    if (!is_input(lowered.recorded, symbol)) {
+      throw UsageError(fmt::format(
+          "{}emit_stablehlo: %{} of tape {} is held, but no input of the plan",
+          ops::where(site), symbol.node, symbol.tape));
+    }
+  }
   return Emission(options.composites ? lowered.recorded : lowered.simplified,
-                  lowered.recorded, options)
+                  lowered.recorded, std::move(options))
       .module();
 }
 

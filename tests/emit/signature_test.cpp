@@ -215,6 +215,37 @@ TEST(Partitions, SplitTheInputsThatTheyDivide) {
   }
 }
 
+TEST(Held, InputsAreWholeAndTheirIndicesAreChecked) {
+  Tape tape;
+  const Value table = tape.input("table", f32, {8, 3});
+  const Value ids = tape.input("ids", i32, {4});
+  const Value y = gather(table, ids);
+  const Network network = tape.seal();
+  const Plan plan = network.lower(Entry().result(y));
+  EmitOptions options{.partitions = 2, .check_indices = true};
+  const auto check = [&](bool table_split, bool ids_split, std::size_t checks) {
+    const StablehloModule module = emit_stablehlo(plan, options);
+    EXPECT_EQ(module.arguments.at(0).is_split, table_split);
+    EXPECT_EQ(module.arguments.at(1).is_split, ids_split);
+    ASSERT_EQ(module.index_checks.size(), checks);
+    EXPECT_EQ(module.results.size(), 1 + checks);
+    if (checks > 0) EXPECT_EQ(module.index_checks[0].extent, 8);
+  };
+  check(true, true, 0);
+  options.held = {table};
+  check(false, true, 0);
+  options.held = {ids};
+  check(true, false, 1);
+  // Without the check asked for, it is only whole.
+  options.check_indices = false;
+  check(true, false, 0);
+  options.held = {ids, y};
+  EXPECT_NE(message_of<UsageError>([&] {
+              emit_stablehlo(plan, options);
+            }).find("is held, but no input of the plan"),
+            std::string::npos);
+}
+
 TEST(Emission, GivesTheSameTextAgain) {
   const auto text = [] {
     Tape tape;

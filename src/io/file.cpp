@@ -101,7 +101,8 @@ void InputFile::read(std::uint64_t at, std::span<std::byte> to) const {
   }
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, unsigned mode)
+    : target_(path), mode_(mode) {
   struct stat status = {};
   const bool exists = ::stat(target_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) fail("cannot be written", errno);
@@ -123,20 +124,21 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path) {
     fail("cannot be written", errno);  // a rename would not ask
   }
   folder_ = target_.has_parent_path() ? target_.parent_path() : ".";
-  open_beside_target(exists, status.st_mode & 07777u);
+  if (exists) mode_ = status.st_mode & 07777u;
+  open_beside_target(exists);
 }
 
-void AtomicFile::open_beside_target(bool keep_mode, unsigned mode) {
+void AtomicFile::open_beside_target(bool keep_mode) {
 #ifdef O_TMPFILE
   // Such a file gets its name through /proc.
   if (::access("/proc/self/fd", X_OK) == 0) {
     file_ = Descriptor(uninterrupted([&] {
-      return ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+      return ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_);
     }));
   }
 #endif
   if (!file_.open()) name_temporary();  // whose error then counts
-  if (keep_mode && ::fchmod(file_.number(), mode) != 0) {
+  if (keep_mode && ::fchmod(file_.number(), mode_) != 0) {
     fail("cannot be given its permissions", errno);
   }
 }
@@ -155,7 +157,7 @@ void AtomicFile::name_temporary() {
                         AT_SYMLINK_FOLLOW);
     } else {
       result = ::open(candidate.c_str(),
-                      O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+                      O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode_);
       if (result >= 0) file_ = Descriptor(result);
     }
     if (result >= 0) {

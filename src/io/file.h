@@ -56,7 +56,9 @@ class InputFile {
 /// behind; under a name beside the target otherwise.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& path);
+  /// \param mode  of a file that is not there yet, less the process's umask;
+  ///              one that is keeps its own
+  explicit AtomicFile(const std::filesystem::path& path, unsigned mode = 0666);
   /// Without a commit: nothing has happened.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -68,7 +70,7 @@ class AtomicFile {
 
  private:
   void open_direct();
-  void open_beside_target(bool keep_mode, unsigned mode);
+  void open_beside_target(bool keep_mode);
   void name_temporary();
   [[noreturn]] void fail(const char* asked, int error) const;
 
@@ -76,6 +78,7 @@ class AtomicFile {
   std::filesystem::path folder_;
   std::filesystem::path temporary_;  // empty: it has no name (yet)
   Descriptor file_;
+  unsigned mode_;
   bool direct_ = false;
 };
 

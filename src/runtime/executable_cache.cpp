@@ -8,29 +8,21 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
-#include <mutex>
 #include <new>
 #include <span>
 #include <system_error>
 #include <thread>
 
 #include "io/file.h"
+#include "runtime/system.h"
 #include "topos/error.h"
 
 namespace topos::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  if (value == nullptr) return std::nullopt;
-  return value;
-}
 
 /// A checksum: against accidents, not against anybody. Four lanes of FNV's
 /// step over words, with a rotation that brings high bits down; a plugin has
@@ -86,7 +78,7 @@ struct FileHeader {
 bool is_ours(const fs::path& file) {
   struct stat status = {};
   return ::stat(file.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
-         (status.st_mode & S_IWOTH) == 0;
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // Size, time, and blocks from all over the file: another build differs in
@@ -192,7 +184,7 @@ void ExecutableCache::store(std::string_view key,
     // What may not be taken is not overwritten in place, either: that would
     // keep its owner.
     if (!is_ours(path)) fs::remove(path, error);
-    io::AtomicFile file(path);
+    io::AtomicFile file(path, 0600);
     file.append(std::as_bytes(std::span(&header, 1)));
     file.append(std::as_bytes(std::span(key)));
     file.append(std::as_bytes(std::span(program)));
@@ -202,15 +194,15 @@ void ExecutableCache::store(std::string_view key,
   }
 }
 
-std::string compiler_identity(const fs::path& plugin) {
-  static std::mutex mutex;
-  static std::map<fs::path, std::string> known;
-  const std::lock_guard lock(mutex);
-  auto at = known.find(plugin);
-  if (at == known.end()) {
-    at = known.emplace(plugin, file_identity(plugin)).first;
+std::optional<std::string> compiler_identity(const fs::path& plugin) {
+  std::string out;
+  try {
+    out = file_identity(plugin) + '\n' + processor_identity();
+  } catch (const FileError&) {
+    return std::nullopt;
+  } catch (const fs::filesystem_error&) {
+    return std::nullopt;
   }
-  std::string out = at->second + '\n' + processor_identity();
   out += fmt::format("{} threads\n", std::thread::hardware_concurrency());
   for (const char* name : {"XLA_FLAGS", "PJRT_NPROC", "NPROC"}) {
     out += fmt::format("{}={}\n", name, variable(name).value_or(""));

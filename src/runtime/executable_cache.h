@@ -19,8 +19,8 @@ std::filesystem::path default_cache_folder();
 /// beside the program: what does not match to the byte is not taken, so that
 /// neither an old file nor a collision of names can run.
 ///
-/// A serialized program is machine code. Folders are made for their owner
-/// alone, and files of other users, or that all may write, are not taken.
+/// A serialized program is machine code. Folders and files are made for their
+/// owner alone, and files that anybody else has or may write are not taken.
 ///
 /// Nothing is ever removed: the folder may be, at any time. Threads and
 /// processes may share it.
@@ -43,7 +43,9 @@ class ExecutableCache {
 
 /// What decides the machine code beside text and options: the plugin's file,
 /// this processor and how many of it the process may use, and the variables
-/// that XLA reads. Found once per process and plugin.
-std::string compiler_identity(const std::filesystem::path& plugin);
+/// that XLA reads. To be asked when the plugin is loaded: its file may be
+/// another one later. Nothing if the file cannot be read.
+std::optional<std::string> compiler_identity(
+    const std::filesystem::path& plugin);
 
 }  // namespace topos::runtime

@@ -284,8 +284,11 @@ std::unique_ptr<Client> pjrt_client(const PjrtOptions& options) {
                                    connection->devices.size(), plugin.text()));
   }
   connection->devices.resize(wanted);
-  return std::make_unique<PjrtClient>(std::move(connection),
-                                      ExecutableCache(options.cache));
+  // What made a program must be known to find it again.
+  const bool can_keep = plugin.compiler().has_value();
+  return std::make_unique<PjrtClient>(
+      std::move(connection),
+      ExecutableCache(can_keep ? options.cache : std::filesystem::path()));
 }
 
 std::uintptr_t device_address(const Buffer& buffer) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <tuple>
+
+#include "runtime/system.h"
 
 namespace topos::runtime {
 namespace {
@@ -25,9 +27,11 @@ constexpr std::array<std::string_view, 5> patterns = {
 // from build/release/bin to the project.
 constexpr int levels_up = 4;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
+/// That of the environment, if it is not empty.
+std::optional<std::string> given(const char* name) {
+  auto value = variable(name);
+  if (value && value->empty()) value.reset();
+  return value;
 }
 
 // `*` at one end of a name, or nothing special.
@@ -118,14 +122,12 @@ std::vector<fs::path> site_packages() {
   const auto add = [&](const std::vector<fs::path>& more) {
     environments.insert(environments.end(), more.begin(), more.end());
   };
-  if (auto active = variable("VIRTUAL_ENV"); !active.empty()) add({active});
+  if (const auto active = given("VIRTUAL_ENV")) add({*active});
   add(environments_above(fs::current_path(error)));
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   add(environments_above(program.parent_path()));
-  if (auto conda = variable("CONDA_PREFIX"); !conda.empty()) add({conda});
-  if (auto home = variable("HOME"); !home.empty()) {
-    add({fs::path(home) / ".local"});
-  }
+  if (const auto conda = given("CONDA_PREFIX")) add({*conda});
+  if (const auto home = given("HOME")) add({fs::path(*home) / ".local"});
   add({"/usr/local", "/usr"});
 
   constexpr std::array<std::string_view, 2> names = {"site-packages",
@@ -159,7 +161,7 @@ std::vector<PluginCandidate> probe_plugins(std::span<const fs::path> folders) {
 
 std::vector<PluginCandidate> plugin_candidates() {
   constexpr const char* name = "TOPOS_PJRT_PLUGIN";
-  if (auto path = variable(name); !path.empty()) return {{path, name}};
+  if (const auto path = given(name)) return {{*path, name}};
   return probe_plugins(site_packages());
 }
 

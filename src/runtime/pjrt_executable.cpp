@@ -78,7 +78,7 @@ LoadedHandle load_or_compile(const PjrtConnection& connection,
   if (!cache.on()) return compile(connection, text, options);
   const std::string key = fmt::format(
       "{}\n{}\n{}devices {}\noptions {}\n{}text\n{}", connection.platform,
-      connection.platform_version, compiler_identity(connection.plugin.path()),
+      connection.platform_version, connection.plugin.compiler().value(),
       connection.devices.size(), options.size(), options, text);
   if (const auto bytes = cache.load(key)) {
     try {

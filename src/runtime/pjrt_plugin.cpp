@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "runtime/executable_cache.h"
 #include "topos/error.h"
 
 namespace topos::runtime {
@@ -121,7 +122,10 @@ const Plugin& Plugin::load_first(std::span<const PluginCandidate> candidates) {
 }
 
 Plugin::Plugin(fs::path path, const raw::Api* api)
-    : path_(std::move(path)), api_(api), minor_(api->version.minor) {
+    : path_(std::move(path)),
+      api_(api),
+      minor_(api->version.minor),
+      compiler_(compiler_identity(path_)) {
   for (const raw::Entry& entry :
        {raw::ErrorDestroy::entry, raw::ErrorMessage::entry,
         raw::ErrorGetCode::entry}) {

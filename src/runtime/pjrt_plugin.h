@@ -47,7 +47,12 @@ class Plugin {
   const std::vector<std::int64_t>& stablehlo_version() const noexcept {
     return stablehlo_version_;
   }
-  /// The same, for people: `PJRT 0.115, XLA 2, StableHLO 1.20.0, <path>`.
+  /// Of its compiler, for the cache, as it was when it was loaded; nothing if
+  /// that could not be found.
+  const std::optional<std::string>& compiler() const noexcept {
+    return compiler_;
+  }
+  /// For people: `PJRT 0.115, XLA 2, StableHLO 1.20.0, <path>`.
   std::string text() const;
 
   bool has(const raw::Entry& entry) const noexcept {
@@ -89,6 +94,7 @@ class Plugin {
   int minor_;
   std::optional<std::int64_t> xla_version_;
   std::vector<std::int64_t> stablehlo_version_;
+  std::optional<std::string> compiler_;
 };
 
 /// Owns an object of a plugin, or none.

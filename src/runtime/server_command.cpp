@@ -1,8 +1,8 @@
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "runtime/server_client.h"
+#include "runtime/system.h"
 
 namespace topos::runtime {
 namespace {
@@ -37,10 +37,8 @@ std::string project_python() {
 std::vector<std::string> server_command(const ServerOptions& options) {
   auto command = words(options.python);
   if (!command.empty()) return command;
-  if (const char* variable = std::getenv("TOPOS_XLA_PYTHON")) {
-    command = words(variable);
-    if (!command.empty()) return command;
-  }
+  command = words(variable("TOPOS_XLA_PYTHON").value_or(""));
+  if (!command.empty()) return command;
   const std::string python = project_python();
   return {python.empty() ? "python3" : python};
 }

@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "runtime/system.h"
 #include "topos/error.h"
 
 namespace topos::runtime::server {
@@ -29,8 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kept_output_bytes = 4096;
 constexpr std::size_t kept_output_lines = 20;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void refuse(std::string_view what, int error) {
   throw RuntimeError(fmt::format("{}: {}", what, reason(error)));
@@ -67,8 +65,7 @@ bool is_program(const std::filesystem::path& path) {
 /// The path of a program as a shell would find it.
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;  // exec tells the rest
-  const char* variable = std::getenv("PATH");
-  const std::string folders = variable != nullptr ? variable : "/usr/bin:/bin";
+  const std::string folders = variable("PATH").value_or("/usr/bin:/bin");
   for (std::size_t at = 0; at <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', at), folders.size());
     const auto candidate =

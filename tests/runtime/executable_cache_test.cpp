@@ -90,20 +90,27 @@ TEST(ExecutableCache, AFileOfAnotherKeyUnderTheNameIsAMiss) {
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
-TEST(ExecutableCache, AFileThatAllMayWriteIsNotRun) {
+TEST(ExecutableCache, AFileThatOthersMayWriteIsNotRun) {
   const TemporaryFolder folder;
   const ExecutableCache cache(folder.path());
   cache.store("key", program);
   const fs::path file = only_file(folder);
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(cache.load("key"), std::nullopt);
-  cache.store("key", program);
-  EXPECT_THAT(cache.load("key"), Optional(Eq(program)));
+  for (const fs::perms others :
+       {fs::perms::others_write, fs::perms::group_write}) {
+    fs::permissions(file, others, fs::perm_options::add);
+    EXPECT_EQ(cache.load("key"), std::nullopt);
+    cache.store("key", program);
+    EXPECT_THAT(cache.load("key"), Optional(Eq(program)));
+  }
 }
 
-TEST(ExecutableCache, ItsFolderIsTheOwnersAlone) {
+TEST(ExecutableCache, ItsFolderAndFilesAreTheOwnersAlone) {
   const TemporaryFolder folder;
+  const mode_t before = ::umask(0);
   ExecutableCache(folder.path()).store("key", program);
+  ::umask(before);
+  EXPECT_EQ(fs::status(only_file(folder)).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(fs::status(folder / "programs").permissions(),
             fs::perms::owner_all);
 }
@@ -152,13 +159,13 @@ TEST(CompilerIdentity, ChangesWithThePluginsFileAndXlasVariables) {
   for (const char* name : {"two.so", "same.so"}) {
     fs::last_write_time(folder / name, time);
   }
-  const std::string one = compiler_identity(folder / "one.so");
+  const std::string one = compiler_identity(folder / "one.so").value();
   EXPECT_EQ(compiler_identity(folder / "same.so"), one);
   EXPECT_NE(compiler_identity(folder / "two.so"), one);
-  // Another time, in a file that is not known yet.
   overwrite(folder / "later.so", std::string(100, 'a'));
   fs::last_write_time(folder / "later.so", time + std::chrono::seconds(1));
   EXPECT_NE(compiler_identity(folder / "later.so"), one);
+  EXPECT_EQ(compiler_identity(folder / "none.so"), std::nullopt);
   const EnvironmentVariable flags("XLA_FLAGS", "--xla_something");
   EXPECT_NE(compiler_identity(folder / "one.so"), one);
   EXPECT_THAT(one, testing::AnyOf(HasSubstr("flags"), HasSubstr("Features")));

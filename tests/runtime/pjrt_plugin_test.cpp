@@ -47,6 +47,18 @@ TEST(Plugin, IsLoadedOnceHoweverItIsNamed) {
             fmt::format("PJRT 0.99, {}", fs::canonical(fake).string()));
 }
 
+// What is asked later may be another file's.
+TEST(Plugin, KnowsItsCompilerFromWhenItWasLoaded) {
+  const TemporaryFolder folder;
+  const fs::path copy = folder / "copy.so";
+  fs::copy_file(fake, copy);
+  const auto expected = compiler_identity(copy);
+  ASSERT_TRUE(expected);
+  const Plugin& plugin = Plugin::load(copy);
+  fs::remove(copy);
+  EXPECT_EQ(plugin.compiler(), expected);
+}
+
 TEST(Plugin, ThatIsNotThereIsRefused) {
   EXPECT_THAT([] { Plugin::load("/no/such/plugin.so"); },
               ThrowsMessage<RuntimeError>(

@@ -109,7 +109,7 @@ class Payload:
 
 
 def text_field(text):
-    data = str(text).encode("utf-8", "replace")
+    data = encoded(str(text))
     return struct.pack("<I", len(data)) + data
 
 
@@ -213,7 +213,7 @@ class Jax:
         except (ImportError, AttributeError) as error:
             raise Refused(
                 f"jax {jax.__version__} with jaxlib {jaxlib.__version__} lacks what this "
-                f"needs: {error}; it is made for jax 0.10 to 0.12"
+                f"needs: {error}; it was tried with jax 0.8.3 and 0.10.2"
             ) from error
         self.client = get_backend(platform or None)
         self.devices = tuple(self.client.local_devices())
@@ -258,10 +258,17 @@ class Server:
         self.channel = channel
         self.jax = jax
         self.buffers = {}
+        self.refused = {}  # of buffers that could not be put: why
         self.programs = {}
 
     def put(self, payload, file):
         number, device = payload.take("QI")
+        try:
+            self.buffers[number] = self.array(payload, file, device)
+        except Exception as error:  # told to whoever uses it: nobody waits now
+            self.refused[number] = describe(error)
+
+    def array(self, payload, file, device):
         name, extents, flags = payload.type()
         if file is None:
             data = payload.rest()
@@ -269,10 +276,12 @@ class Server:
             pages = mmap.MAP_SHARED | mmap.MAP_POPULATE
             data = mmap.mmap(file, 0, flags=pages, prot=mmap.PROT_READ)
         aliased = file is not None and flags & BORROWED
-        self.buffers[number] = self.jax.put(name, extents, data, device, aliased)
+        return self.jax.put(name, extents, data, device, aliased)
 
     def free(self, payload, file):
-        self.buffers.pop(payload.take("Q")[0], None)
+        (number,) = payload.take("Q")
+        self.buffers.pop(number, None)
+        self.refused.pop(number, None)
 
     def unload(self, payload, file):
         self.programs.pop(payload.take("Q")[0], None)
@@ -317,7 +326,8 @@ class Server:
         try:
             return self.buffers[number]
         except KeyError:
-            raise Refused(f"there is no buffer {number}") from None
+            why = self.refused.get(number, f"there is no buffer {number}")
+            raise Refused(why) from None
 
     def serve(self):
         answered = {
@@ -327,24 +337,20 @@ class Server:
             SYNC: self.sync,
         }
         unanswered = {PUT: self.put, FREE: self.free, UNLOAD: self.unload}
-        failure = None  # of what nobody waits for: the next answer tells
         while True:
             kind, request, payload, file = self.channel.next()
-            answer = None
-            try:
-                if kind in unanswered:
-                    unanswered[kind](payload, file)
-                elif failure is None:
-                    answer = answered[kind](payload, file)
-            except Exception as error:
-                failure = failure or describe(error)
+            reply = None
+            if kind in unanswered:
+                unanswered[kind](payload, file)
+            else:
+                try:
+                    reply = ANSWER, request, answered[kind](payload, file)
+                except Exception as error:
+                    reply = REFUSAL, request, encoded(describe(error))
             if file is not None:
                 os.close(file)
-            if answer is not None:
-                self.channel.answer(ANSWER, request, answer)
-            elif kind not in unanswered:
-                self.channel.answer(REFUSAL, request, failure)
-                failure = None
+            if reply is not None:
+                self.channel.answer(*reply)
 
 
 def describe(error):
@@ -354,7 +360,11 @@ def describe(error):
         text = str(error)
     elif not isinstance(error, (RuntimeError, MemoryError, OSError)):
         text = "".join(traceback.format_exception(error))
-    return text.encode("utf-8", "replace")[: 1 << 20]
+    return text[: 1 << 20]
+
+
+def encoded(text):
+    return text.encode("utf-8", "replace")
 
 
 def main():
@@ -372,7 +382,7 @@ def main():
         (cpu_devices,) = hello.take("I")
         jax = Jax(hello.rest().decode(), cpu_devices)
     except Exception as error:
-        channel.answer(REFUSAL, request, describe(error))
+        channel.answer(REFUSAL, request, encoded(describe(error)))
         os._exit(1)
     texts = (*jax.versions, jax.client.platform, sys.executable)
     channel.answer(

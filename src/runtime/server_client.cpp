@@ -10,6 +10,7 @@
 #include "runtime/arguments.h"
 #include "runtime/compile_options.h"
 #include "runtime/server_connection.h"
+#include "runtime/system.h"
 #include "topos/error.h"
 
 namespace topos::runtime {
@@ -177,13 +178,13 @@ class ServerClient final : public Client {
 
 std::chrono::milliseconds start_limit(const ServerOptions& options) {
   if (options.start_limit) return *options.start_limit;
-  const char* variable = std::getenv("TOPOS_XLA_START_TIMEOUT_S");
-  if (variable == nullptr || *variable == '\0') return std::chrono::minutes(1);
+  const auto given = variable("TOPOS_XLA_START_TIMEOUT_S").value_or("");
+  if (given.empty()) return std::chrono::minutes(1);
   char* end = nullptr;
-  const double seconds = std::strtod(variable, &end);
+  const double seconds = std::strtod(given.c_str(), &end);
   if (*end != '\0' || !(seconds > 0) || seconds > 1e6) {
     throw UsageError(fmt::format(
-        "TOPOS_XLA_START_TIMEOUT_S: \"{}\" is no number of seconds", variable));
+        "TOPOS_XLA_START_TIMEOUT_S: \"{}\" is no number of seconds", given));
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
 }
@@ -222,20 +223,22 @@ std::unique_ptr<Buffer> ServerClient::put(const Type& type,
   frame.append(type, flags);
   auto buffer = std::make_unique<ServerBuffer>(shared_, number, type, device,
                                                flags == server::borrowed);
+  constexpr std::string_view what = "a tensor cannot be put on the device";
   if (size < shared_from_bytes) {
     shared_->connection.post(std::move(frame.append(elements, size)));
+    shared_->connection.expect_alive(what);
     return buffer;
   }
   const io::Descriptor file = server::make_shared_file();
   server::write_shared(file, {elements, size});
   shared_->connection.post(std::move(frame), &file);
+  shared_->connection.expect_alive(what);
   if ((shared_->bytes_under_way += size) > unanswered_bytes ||
       ++shared_->files_under_way > unanswered_files) {
     shared_->bytes_under_way = 0;
     shared_->files_under_way = 0;
-    shared_->connection.ask("tensors cannot be put on the device",
-                            Frame(Kind::sync), shared_->options.request_limit,
-                            [](Fields&) {});
+    shared_->connection.ask(what, Frame(Kind::sync),
+                            shared_->options.request_limit, [](Fields&) {});
   }
   return buffer;
 }

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include "runtime/server_program.h"
+#include "runtime/system.h"
 #include "topos/error.h"
 
 namespace topos::runtime::server {
@@ -36,8 +36,6 @@ struct Broken {
   /// How long the server may take to end by itself.
   std::chrono::milliseconds grace;
 };
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 std::vector<std::string> with_bootstrap(std::vector<std::string> command) {
   command.insert(command.end(), {"-c", std::string(bootstrap)});
@@ -136,10 +134,26 @@ bool Connection::alive() {
   if (owner_ != ::getpid()) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return true;  // somebody is being answered
-  if (!dead_.empty() || !socket_.open()) return false;
-  // Nobody may have asked since it ended.
+  return dead_.empty() && socket_.open() && !hangs_up();
+}
+
+/// Nobody may have asked since it ended.
+bool Connection::hangs_up() const {
   pollfd look = {socket_.number(), 0, 0};
-  return ::poll(&look, 1, 0) == 0;
+  return ::poll(&look, 1, 0) > 0;
+}
+
+void Connection::expect_alive(std::string_view what) {
+  check_owner(what);
+  const std::lock_guard lock(mutex_);
+  check_known_alive(what);
+  if (hangs_up()) fail(what, "it took no more requests", last_grace);
+}
+
+void Connection::check_known_alive(std::string_view what) const {
+  if (dead_.empty()) return;
+  throw RuntimeError(
+      fmt::format("xla-server: {}: the server is gone: {}", what, dead_));
 }
 
 void Connection::check_owner(std::string_view what) const {
@@ -174,10 +188,7 @@ void Connection::ask(std::string_view what, Frame frame, Limit limit,
                      const io::Descriptor* file) {
   check_owner(what);
   const std::lock_guard lock(mutex_);
-  if (!dead_.empty()) {
-    throw RuntimeError(
-        fmt::format("xla-server: {}: the server is gone: {}", what, dead_));
-  }
+  check_known_alive(what);
   const auto start = Clock::now();
   std::string refusal;
   try {

@@ -32,7 +32,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   /// Sends what is not answered, at the latest with the next question. Never
-  /// throws: that next question does.
+  /// throws: that next question does, or `expect_alive`.
   void post(Frame frame, const io::Descriptor* file = nullptr) noexcept;
 
   /// Asks and waits.
@@ -49,6 +49,9 @@ class Connection {
   /// Whether there is still a server to ask, as far as is known: waits for
   /// nothing.
   bool alive();
+  /// \throws RuntimeError  there is none
+  /// \throws UsageError    this is a fork of the process that has it
+  void expect_alive(std::string_view what);
 
   pid_t process() const { return process_->id(); }
 
@@ -56,6 +59,8 @@ class Connection {
   using Clock = std::chrono::steady_clock;
 
   void check_owner(std::string_view what) const;
+  void check_known_alive(std::string_view what) const;
+  bool hangs_up() const;
   void send(const io::Descriptor* file, Clock::time_point deadline);
   std::string_view receive(Clock::time_point deadline);
   void receive_some(Clock::time_point deadline);

@@ -33,8 +33,8 @@
 ///   unload   program
 ///   sync                                            -> nothing
 ///
-/// Put, free and unload are not answered: what fails in them is the refusal of
-/// the next request that is.
+/// Put, free and unload are not answered. A tensor that cannot be put is the
+/// refusal of each request that uses its buffer.
 
 namespace topos::runtime::server {
 

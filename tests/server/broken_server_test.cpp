@@ -365,9 +365,27 @@ TEST(BrokenServer, OneKilledInTheMiddleOfAStepIsReportedForGood) {
                       HasSubstr("was killed by signal 9")));
     EXPECT_THAT(failure(0.1, [&] { client->compile(program.text, {}, {}); }),
                 HasSubstr("a program cannot be compiled: the server is gone"));
-    EXPECT_NO_THROW(put(*client, Tensor::scalar(1.f)));  // the next one tells
+    EXPECT_THAT(failure(0.1, [&] { put(*client, Tensor::scalar(1.f)); }),
+                HasSubstr("a tensor cannot be put on the device: the server is "
+                          "gone"));
   }
   EXPECT_EQ(open_descriptors(), descriptors);
+}
+
+TEST(BrokenServer, OneThatEndedUnnoticedTakesNoTensor) {
+  TOPOS_NEEDS_JAX();
+  const auto client = open_server();
+  const int process = process_of(*client);
+  EXPECT_TRUE(client->alive());
+  ::kill(process, SIGKILL);
+  for (int i = 0; i < 500 && is_running(process); ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_FALSE(client->alive());
+  EXPECT_THAT(failure(1, [&] { put(*client, Tensor::scalar(1.f)); }),
+              AllOf(HasSubstr("a tensor cannot be put on the device"),
+                    HasSubstr("was killed by signal 9 (Killed)")));
+  EXPECT_FALSE(client->alive());
 }
 
 TEST(BrokenServer, StepsHaveALimit) {

@@ -349,7 +349,7 @@ TEST(Server, ProgramsArePartitionedOverDevices) {
               HasSubstr("a program for 3 devices, of which there are 2"));
 }
 
-TEST(Server, WhatFailsUnansweredIsToldByTheNextAnswerAndOnce) {
+TEST(Server, WhatCannotBePutIsToldToWhoeverUsesIt) {
   TOPOS_NEEDS_JAX();
   server::Connection connection(server_command({}));
   server::Frame hello(server::Kind::hello);
@@ -359,17 +359,35 @@ TEST(Server, WhatFailsUnansweredIsToldByTheNextAnswerAndOnce) {
     for (int i = 0; i < 5; ++i) fields.text();
   };
   connection.ask("hello", std::move(hello), std::chrono::minutes(1), ignore);
-  server::Frame bad(server::Kind::put);
-  bad << std::uint64_t{1} << std::uint32_t{0};
-  bad << std::uint8_t{99} << std::uint8_t{0} << std::uint16_t{0};
-  connection.post(std::move(bad));
-  const auto sync = [&] {
-    connection.ask("sync", server::Frame(server::Kind::sync),
-                   std::chrono::minutes(1), [](server::Fields&) {});
+  const auto put = [&](std::uint64_t number, std::uint8_t dtype) {
+    server::Frame frame(server::Kind::put);
+    frame << number << std::uint32_t{0} << dtype;
+    frame << std::uint8_t{0} << std::uint16_t{0} << std::int32_t{7};
+    connection.post(std::move(frame));
   };
-  EXPECT_EQ(refusal<RuntimeError>(sync),
-            "xla-server: sync: there is no element type 99");
-  EXPECT_NO_THROW(sync());
+  const auto ask_for = [&](std::uint64_t number) {
+    std::int32_t element = 0;
+    server::Frame frame(server::Kind::read);
+    frame << number;
+    connection.ask(
+        "read", std::move(frame), std::chrono::minutes(1),
+        [&](server::Fields& fields) { element = fields.take<std::int32_t>(); });
+    return element;
+  };
+  constexpr std::uint8_t unknown = 99;
+  constexpr std::uint8_t i32_there = 4;
+  put(1, unknown);
+  put(2, i32_there);
+  EXPECT_EQ(ask_for(2), 7) << "another session's";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(refusal<RuntimeError>([&] { ask_for(1); }),
+              "xla-server: read: there is no element type 99");
+  }
+  connection.post(
+      std::move(server::Frame(server::Kind::free) << std::uint64_t{1}));
+  EXPECT_EQ(refusal<RuntimeError>([&] { ask_for(1); }),
+            "xla-server: read: there is no buffer 1");
+  EXPECT_EQ(ask_for(2), 7);
 }
 
 TEST(Server, NothingIsLeftWhenItIsClosed) {

@@ -29,7 +29,8 @@ class EngineImplementation;
 /// How a session runs.
 struct SessionOptions {
   /// Threads to divide a step over; 0: as many as the process may use. Any
-  /// number gives the same bits.
+  /// number gives the same bits. XLA has threads of its own: there it does not
+  /// apply.
   int threads = 0;
 };
 
@@ -109,7 +110,9 @@ class Session {
   ///                     carried input; the plan is of another network
   /// \throws ShapeError, DTypeError  a feed is not of its input's type
   /// \throws IndexError  an index, fed or computed, is out of range
-  /// \throws RuntimeError  the memory cannot be had
+  /// \throws RuntimeError  the memory cannot be had; on XLA also: the plan does
+  ///                       not compile, the device failed, or the server is
+  ///                       gone
   Run step(const Plan& plan, std::initializer_list<Feed> feeds = {},
            Site site = Site::here());
   Run step(const Plan& plan, Feeds feeds, Site site = Site::here());
@@ -117,6 +120,8 @@ class Session {
   /// The carried value of an input (zeros until set or carried), or the
   /// parameter's value.
   /// \throws UsageError  it is neither, or a step failed
+  /// \throws RuntimeError  on XLA: the device failed, or the server is gone; so
+  ///                       do all that read or write state
   Tensor state(Symbol symbol, Site site = Site::here()) const;
   /// Sets a carried input, or makes a parameter the session's own. An input
   /// that is set is carried from then on, in every plan: feeding it is an
@@ -143,12 +148,17 @@ class Session {
   /// What `describe` prints, as numbers.
   struct Report {
     std::size_t nodes = 0;
+    /// Of nodes that run as one. On XLA: operations of the text, which its
+    /// compiler then groups as it likes.
     std::size_t groups = 0;
-    /// Nodes without a kernel of their own.
+    /// Nodes without a kernel of their own. On XLA: 0.
     std::size_t reference_nodes = 0;
     /// Bytes of the arena that the plan needs, and that were allocated for it.
+    /// On XLA both are the temporary memory that its compiler states; 0 where
+    /// it states none.
     std::size_t peak_bytes = 0;
     std::size_t allocated_bytes = 0;
+    /// On XLA: 0, since it does not tell.
     int threads = 1;
   };
   /// \throws UsageError  the plan is of another network
@@ -174,12 +184,14 @@ class Engine {
   /// \throws UsageError  a parameter has no payload, is missing or given twice,
   ///                     or is not of the network
   /// \throws ShapeError, DTypeError  a payload is not of its parameter's type
+  /// \throws RuntimeError  it cannot run here: as `description`
   Placement place(const Network& network, const Parameters& parameters,
                   Site site = Site::here()) const;
 
   /// \throws UsageError  the placement is another engine's, the options make no
-  ///                     sense, or the engine does not work here; and, where
-  ///                     parameters are placed first, as `place`
+  ///                     sense; and, where parameters are placed first, as
+  ///                     `place`
+  /// \throws RuntimeError  as `place`, where parameters are placed first
   Session open(const Placement& placement, SessionOptions options = {},
                Site site = Site::here()) const;
   Session open(const Network& network, SessionOptions options = {},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,8 +19,10 @@
 ///
 /// Numerics are XLA's own, within the bounds of docs/xla.md: not the
 /// interpreter's bits. Indices out of range are an IndexError as on every
-/// engine: fed ones before anything runs, computed ones after the step, by a
-/// result that plans with such indices have beside their own.
+/// engine, though XLA itself clamps a gather's and drops a scatter_add's: fed
+/// ones before anything runs; computed ones, and those that the session holds,
+/// after the step, by a result that plans with such indices have beside their
+/// own.
 
 namespace topos {
 
@@ -46,9 +49,15 @@ struct XlaOptions {
   /// TOPOS_CACHE_DIR, else topos/ in the user's cache folder.
   std::optional<std::string> cache = {};
 
-  /// `xla-server`: a Python with jax, and arguments for it. If empty:
-  /// TOPOS_XLA_PYTHON, `.venv/bin/python` here or above, `python3`.
+  /// `xla-server`: a Python with jax, and arguments for it, split at spaces:
+  /// a path that has some needs a link. If empty: TOPOS_XLA_PYTHON, split
+  /// likewise, `.venv/bin/python` here or above, `python3`.
   std::string python = {};
+  /// `xla-server`: how long it may take to compile a plan, and to do anything
+  /// else: a step, a tensor there or back. A server that takes longer is ended,
+  /// and with it the sessions that it has.
+  std::chrono::milliseconds compile_limit = std::chrono::minutes(10);
+  std::chrono::milliseconds request_limit = std::chrono::minutes(2);
 
   /// XLA's own options for each plan, by the names of its DebugOptions.
   std::map<std::string, XlaOption> compiler = {};
@@ -56,10 +65,15 @@ struct XlaOptions {
   bool operator==(const XlaOptions&) const = default;
 };
 
-/// XLA in this process, through any PJRT plugin.
+/// XLA in this process, through any PJRT plugin. Options are those of the
+/// placement's engine, too; SessionOptions have nothing to say here.
 namespace xla {
 /// The plugin is loaded when parameters are placed first.
 Engine engine(const XlaOptions& options = {});
+inline Session open(const Placement& x, const XlaOptions& options = {},
+                    Site site = Site::here()) {
+  return engine(options).open(x, {}, site);
+}
 inline Session open(const Network& x, const XlaOptions& options = {},
                     Site site = Site::here()) {
   return engine(options).open(x, {}, site);
@@ -75,6 +89,10 @@ namespace xla_server {
 /// The process starts when parameters are placed first, and ends with the last
 /// placement and session.
 Engine engine(const XlaOptions& options = {});
+inline Session open(const Placement& x, const XlaOptions& options = {},
+                    Site site = Site::here()) {
+  return engine(options).open(x, {}, site);
+}
 inline Session open(const Network& x, const XlaOptions& options = {},
                     Site site = Site::here()) {
   return engine(options).open(x, {}, site);

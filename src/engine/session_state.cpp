@@ -121,7 +121,10 @@ void SessionState::expect_usable() const {
 
 SessionState::Bound& SessionState::bound(const Plan& plan) {
   for (const auto& candidate : bound_) {
-    if (candidate->plan == plan.lowered()) return *candidate;
+    if (candidate->plan == plan.lowered()) {
+      prepare(*candidate);
+      return *candidate;
+    }
   }
   const Program& recorded = plan.lowered()->recorded;
   if (recorded.list.tape != placement_->tape()) {
@@ -140,6 +143,7 @@ SessionState::Bound& SessionState::bound(const Plan& plan) {
     }
   }
   bound_.push_back(bind(plan.lowered()));
+  prepare(*bound_.back());
   return *bound_.back();
 }
 

@@ -115,6 +115,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
 
   virtual std::unique_ptr<Bound> bind(
       std::shared_ptr<const LoweredPlan> plan) = 0;
+  /// Before each use of a bound plan: what fails here fails no session.
+  virtual void prepare(Bound&) {}
   /// Runs the plan; every input is bound. All carries take effect.
   virtual void run(Bound& bound) = 0;
   /// Result `index` of the last run.

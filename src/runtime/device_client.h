@@ -85,7 +85,7 @@ class Client {
   /// False once it has broken down for good: each call then says how.
   virtual bool alive() const { return true; }
 
-  /// Copies row-major elements to a device.
+  /// Copies row-major elements to a device; null will do where there are none.
   virtual std::unique_ptr<Buffer> put(const Type& type,
                                       const std::byte* elements,
                                       int device) = 0;

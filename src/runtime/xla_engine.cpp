@@ -45,6 +45,11 @@ class XlaEngine : public engines::EngineImplementation {
     if (options_.devices < 1) {
       throw UsageError(fmt::format("{} devices are too few", options_.devices));
     }
+    for (const auto limit : {options_.compile_limit, options_.request_limit}) {
+      if (limit.count() > 0) continue;
+      throw UsageError(
+          fmt::format("a limit of {} ms is too short", limit.count()));
+    }
     return std::make_shared<XlaPlacement>(*this, network, parameters, client(),
                                           compile_options(options_));
   }
@@ -117,6 +122,8 @@ class InServer final : public XlaEngine {
     ServerOptions server;
     server.python = options().python;
     server.cpu_devices = options().devices;
+    server.compile_limit = options().compile_limit;
+    server.request_limit = options().request_limit;
     return open_server(server);
   }
 };

@@ -34,12 +34,6 @@ Signature signature_of(const StablehloModule& module, int devices) {
   return result;
 }
 
-/// An empty tensor has no element to point to.
-const std::byte* elements_or_nothing(const std::byte* elements) {
-  static const std::byte nothing[64] = {};
-  return elements != nullptr ? elements : nothing;
-}
-
 }  // namespace
 
 // ---- XlaPlacement ---------------------------------------------------------
@@ -56,7 +50,7 @@ DeviceBuffers XlaPlacement::put(const Type& type,
                                 const std::byte* elements) const {
   DeviceBuffers result;
   for (int device = 0; device < devices(); ++device) {
-    result.push_back(client_->put(type, elements_or_nothing(elements), device));
+    result.push_back(client_->put(type, elements, device));
   }
   return result;
 }
@@ -71,25 +65,43 @@ const DeviceBuffers& XlaPlacement::parameter(std::uint32_t node) const {
 }
 
 std::shared_ptr<const CompiledPlan> XlaPlacement::compiled(
-    const std::shared_ptr<const LoweredPlan>& plan) const {
-  const std::lock_guard lock(plans_mutex_);
-  auto& known = plans_[plan.get()];
-  if (known != nullptr) return known;
-  auto result = std::make_shared<CompiledPlan>();
-  result->plan = plan;
+    const std::shared_ptr<const LoweredPlan>& plan,
+    const std::vector<Symbol>& held) const {
+  std::shared_ptr<CompiledPlan> result;
+  {
+    const std::lock_guard lock(plans_mutex_);
+    std::erase_if(plans_,
+                  [](const auto& item) { return item.second.expired(); });
+    std::weak_ptr<CompiledPlan>& known = plans_[{plan.get(), held}];
+    result = known.lock();
+    if (result == nullptr) {
+      result = std::make_shared<CompiledPlan>(plan);
+      known = result;
+    }
+  }
+  const std::lock_guard lock(result->compiling);
+  if (result->executable == nullptr) compile(*result, held);
+  return result;
+}
+
+void XlaPlacement::compile(CompiledPlan& plan,
+                           const std::vector<Symbol>& held) const {
   EmitOptions emit;
   emit.partitions = devices();
   emit.check_indices = true;
-  result->module = emit_stablehlo(Plan(plan), emit);
-  result->executable = client_->compile(
-      result->module.text, signature_of(result->module, devices()), options_);
-  for (const EmittedArgument& argument : result->module.arguments) {
+  emit.held = held;
+  plan.module = emit_stablehlo(Plan(plan.plan), emit);
+  auto executable = client_->compile(
+      plan.module.text, signature_of(plan.module, devices()), options_);
+  std::vector<DeviceBuffers> constants;
+  for (const EmittedArgument& argument : plan.module.arguments) {
     if (argument.payload) {
       const Tensor elements = argument.payload->contiguous();
-      result->constants.push_back(put(argument.type, elements.data()));
+      constants.push_back(put(argument.type, elements.data()));
     }
   }
-  return known = std::move(result);
+  plan.constants = std::move(constants);
+  plan.executable = std::move(executable);
 }
 
 // ---- The session ----------------------------------------------------------
@@ -108,6 +120,10 @@ class XlaSession final : public SessionState {
     using Bound::Bound;
 
     std::shared_ptr<const CompiledPlan> compiled;
+    /// The inputs that it takes from the session's state, and how many leaves
+    /// had one when they were looked for.
+    std::vector<Symbol> held;
+    std::size_t owned_then = 0;
     /// [device][argument] of the next step; feeds are filled in.
     std::vector<Buffer*> arguments;
     /// Of the last step: [device][result]; those of carries have moved on.
@@ -115,16 +131,58 @@ class XlaSession final : public SessionState {
     /// The results that were read, in this process's memory.
     std::vector<std::vector<std::byte>> read;
     std::vector<bool> is_read;
+
+    /// Frees what the last step left, here and on the devices.
+    void forget() {
+      results.clear();
+      for (auto& elements : read) elements = {};
+    }
   };
 
   std::unique_ptr<Bound> bind(
       std::shared_ptr<const LoweredPlan> plan) override {
     auto bound = std::make_unique<OnDevice>(plan);
-    bound->compiled = xla_.compiled(plan);
     const std::size_t results = plan->recorded.results.size();
     bound->read.resize(results);
     bound->is_read.resize(results);
     return bound;
+  }
+
+  /// An input that has become the session's since makes it another program.
+  void prepare(Bound& base) override {
+    OnDevice& bound = static_cast<OnDevice&>(base);
+    const bool is_compiled = bound.compiled != nullptr;
+    if (is_compiled && bound.owned_then == owned_count()) return;
+    auto held = held_inputs(bound);
+    if (!is_compiled || held != bound.held) {
+      bound.compiled = xla_.compiled(bound.plan, held);
+      bound.held = std::move(held);
+    }
+    bound.owned_then = owned_count();
+  }
+
+  /// The inputs in the state that this plan does not carry: they were set, or
+  /// another plan carries them. Only those to which it makes a difference.
+  std::vector<Symbol> held_inputs(OnDevice& bound) const {
+    std::vector<Symbol> result;
+    const auto& inputs = bound.feeds.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool has_indices =
+          std::ranges::find(bound.feeds.checks(), i,
+                            &FeedTable::IndexCheck::input) !=
+          bound.feeds.checks().end();
+      if (owns(inputs[i].symbol) && !is_carried(*bound.plan, inputs[i].node) &&
+          (has_indices || xla_.devices() > 1)) {
+        result.push_back({placement().tape(), inputs[i].symbol});
+      }
+    }
+    return result;
+  }
+
+  static bool is_carried(const LoweredPlan& plan, std::uint32_t input) {
+    return std::ranges::find(plan.recorded.carries, input,
+                             &Program::Carry::input) !=
+           plan.recorded.carries.end();
   }
 
   /// The feeds of a step on the devices; they end with the step.
@@ -142,31 +200,6 @@ class XlaSession final : public SessionState {
     return result;
   }
 
-  /// The state of an input that this plan does not carry, in this process's
-  /// memory: it was set, or another plan carries it.
-  const std::byte* copy_of_state(FeedTable::Input& input) {
-    input.staging.resize(std::max<std::size_t>(input.type.size_bytes(), 1));
-    load(input.symbol, input.type, input.staging.data());
-    return input.staging.data();
-  }
-
-  /// Nobody checks the indices among such inputs: those that the plan carries
-  /// are checked by the program, those that are fed were checked.
-  void check_state(OnDevice& bound) {
-    for (const FeedTable::IndexCheck& check : bound.feeds.checks()) {
-      FeedTable::Input& input = bound.feeds.inputs()[check.input];
-      if (owns(input.symbol) && !is_carried(*bound.plan, input.node)) {
-        bound.feeds.check(check, copy_of_state(input));
-      }
-    }
-  }
-
-  static bool is_carried(const LoweredPlan& plan, std::uint32_t input) {
-    return std::ranges::find(plan.recorded.carries, input,
-                             &Program::Carry::input) !=
-           plan.recorded.carries.end();
-  }
-
   void run(Bound& base) override {
     OnDevice& bound = static_cast<OnDevice&>(base);
     const StablehloModule& module = bound.compiled->module;
@@ -174,7 +207,9 @@ class XlaSession final : public SessionState {
     for (const Program::Carry& carry : program.carries) {
       own(program.origin[carry.input]);
     }
-    check_state(bound);
+    // The run before is over, whichever plan's it was.
+    if (last_run_ != nullptr && last_run_ != &bound) last_run_->forget();
+    last_run_ = &bound;
     bound.results.clear();
     std::fill(bound.is_read.begin(), bound.is_read.end(), false);
 
@@ -189,15 +224,12 @@ class XlaSession final : public SessionState {
       const DeviceBuffers* from = nullptr;
       if (argument.kind == EmittedArgument::Kind::constant) {
         from = &*constant++;
-      } else if (owns(node) && !argument.is_split) {
+      } else if (owns(node)) {
         from = &state_.at(node);
       } else if (argument.kind == EmittedArgument::Kind::parameter) {
         from = &xla_.parameter(node);
       } else {
-        FeedTable::Input& input = *bound.feeds.find(node);
-        // A state lies whole on each device.
-        fed.push_back(
-            borrow(argument, owns(node) ? copy_of_state(input) : input.data));
+        fed.push_back(borrow(argument, bound.feeds.find(node)->data));
         from = &fed.back();
       }
       for (std::size_t d = 0; d < devices; ++d) {
@@ -286,7 +318,7 @@ class XlaSession final : public SessionState {
              const std::byte* elements) override {
     std::vector<std::byte> zeros;
     if (elements == nullptr) {
-      zeros.resize(std::max<std::size_t>(type.size_bytes(), 1));
+      zeros.resize(type.size_bytes());
       elements = zeros.data();
     }
     state_[node] = xla_.put(type, elements);
@@ -303,6 +335,7 @@ class XlaSession final : public SessionState {
 
   const XlaPlacement& xla_;
   std::unordered_map<std::uint32_t, DeviceBuffers> state_;
+  OnDevice* last_run_ = nullptr;
 };
 
 }  // namespace

@@ -108,6 +108,32 @@ TEST_P(TwoDevices, StateOfEveryKindIsOnBoth) {
               HasBitsOf(tensor("f32[4, 2]{2 3 4 5 6 7 8 9}")));
 }
 
+TEST_P(TwoDevices, APlanReadsWhatAnotherCarries) {
+  Tape tape;
+  const Value x = tape.input("x", f32, {4, 2});
+  const Value running = tape.input("running", f32, {2});
+  const Value ids = tape.input("ids", i32, {2});
+  const Value centered = x - running;
+  const Value next = running + sum(x, 0);
+  const Value row = gather(running, ids);
+  const Network network = tape.seal();
+  const Plan train = network.lower(Entry().carry(running, next));
+  const Plan evaluate = network.lower(Entry().result(centered).result(row));
+  Session session = on_two().open(network);
+  const Tensor fed = tensor("f32[4, 2]{1 2 3 4 5 6 7 8}");
+  session.step(train, {{x, fed}});
+  session.set(ids, tensor("i32[2]{1 0}"));
+  const auto run = session.step(evaluate, {{x, fed}});
+  EXPECT_THAT(run.of(centered),
+              HasBitsOf(tensor("f32[4, 2]{-15 -18 -13 -16 -11 -14 -9 -12}")));
+  EXPECT_THAT(run.of(row), HasBitsOf(tensor("f32[2]{20 16}")));
+  session.set(ids, tensor("i32[2]{1 2}"));
+  EXPECT_THAT(message_of<IndexError>([&] {
+                session.step(evaluate, {{x, fed}});
+              }),
+              HasSubstr("the index 2 at position 1 is not in [0, 2)"));
+}
+
 TEST_P(TwoDevices, RefuseWhatOneRefuses) {
   const MakemoreStep m(32);
   Session session = on_two().open(*m.network);

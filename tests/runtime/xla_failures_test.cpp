@@ -124,6 +124,18 @@ TEST(XlaFailures, APluginThatIsNamedIsTakenOrRefused) {
               HasSubstr("(TOPOS_PJRT_PLUGIN)"));
 }
 
+TEST(XlaFailures, APlacementIsOpenedByTheEngineOfItsOptions) {
+  const Network network = nothing();
+  XlaOptions options;
+  options.plugin = (plugins / "topos_fake_plugin.so").string();
+  const Placement placement = xla::engine(options).place(network, Parameters());
+  EXPECT_NO_THROW(xla::open(placement, options).reset());
+  const std::string refusal =
+      message_of<UsageError>([&] { xla::open(placement); });
+  EXPECT_THAT(refusal, StartsWith("open: "));
+  EXPECT_THROW(xla_server::open(placement, options), UsageError);
+}
+
 TEST(XlaFailures, MoreDevicesThanThereAreAreRefused) {
   const Network network = nothing();
   XlaOptions options;
@@ -172,6 +184,49 @@ TEST_P(XlaServerFailures, AServerThatIsKilledIsReportedAndReplaced) {
   Session again = tested().open(*m.network);
   EXPECT_NE(server_process(tested()), process);
   EXPECT_EQ(again.step(*m.train, m.feeds(0)).scalar(m.loss), first);
+}
+
+TEST_P(XlaServerFailures, WithoutItsServerASessionCannotBeResetOrSet) {
+  const MakemoreStep m(8);
+  Session session = tested().open(*m.network);
+  session.step(*m.train, m.feeds(0));
+  const int process = server_process(tested());
+  ASSERT_EQ(::kill(process, SIGKILL), 0);
+  ASSERT_TRUE(ends_soon(process));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(message_of<RuntimeError>([&] { session.reset(); }),
+                AllOf(StartsWith("reset: xla-server: a tensor cannot be put"),
+                      HasSubstr("was killed by signal 9 (Killed)")));
+  }
+  const Tensor value = *m.network->parameters().items()[0].payload;
+  EXPECT_THAT(
+      message_of<RuntimeError>([&] { session.set(m.parameters[0], value); }),
+      HasSubstr("was killed by signal 9 (Killed)"));
+}
+
+TEST_P(XlaServerFailures, ItsLimitsAreOptions) {
+  Tape tape;
+  const Value x = tape.input("x", f32, {2000, 2000});
+  const Value y = sum(matmul(x, matmul(x, x)));
+  const Network network = tape.seal();
+  const Plan plan = network.lower(Entry().result(y));
+  const Tensor fed = Tensor::full({f32, {2000, 2000}}, 0.5);
+  for (const char* what : {"compiled", "run"}) {
+    XlaOptions options;
+    (what == std::string("run") ? options.request_limit
+                                : options.compile_limit) =
+        std::chrono::milliseconds(1);
+    Session session = xla_server::open(network, options);
+    EXPECT_THAT(message_of<RuntimeError>([&] {
+                  session.step(plan, {{x, fed}});
+                }),
+                AllOf(HasSubstr(fmt::format("a program cannot be {}", what)),
+                      HasSubstr("no answer within the limit, after 0.0 s")));
+  }
+  XlaOptions none;
+  none.request_limit = std::chrono::milliseconds(0);
+  EXPECT_THAT(message_of<UsageError>([&] { xla_server::open(network, none); }),
+              StartsWith("place: a limit of 0 ms is too short"));
 }
 
 // Run by the next test: an interrupt, as Ctrl-C sends it, ends it in the

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -202,6 +203,30 @@ TEST_P(XlaSessions, TheFirstFaultInRecordingOrderIsReported) {
           MatchesRegex(row.message));
       s->reset();
     }
+  }
+}
+
+TEST_P(XlaSessions, IndicesThatWereSetAreCheckedAsTheInterpreterDoes) {
+  Tape tape;
+  const Value table = tape.parameter("table", Tensor::full({f32, {10}}, 1));
+  const Value ids = tape.input("ids", i32, {2});
+  const Value found = gather(table, ids);
+  const Value added = scatter_add(table, ids, found);
+  const Network network = tape.seal();
+  for (const Value& value : {found, added}) {
+    const Plan plan = network.lower(Entry().result(value));
+    std::vector<std::string> messages;
+    for (const Engine& engine : {interpreter::engine(), tested()}) {
+      Session session = engine.open(network);
+      // Fed first: what was compiled for that is not taken.
+      session.step(plan, {{ids, tensor("i32[2]{9 0}")}});
+      session.set(ids, tensor("i32[2]{3 99}"));
+      messages.push_back(message_of<IndexError>([&] { session.step(plan); }));
+      EXPECT_THAT(messages.back(), HasSubstr("the index 99 at position 1"));
+      session.set(ids, tensor("i32[2]{3 4}"));
+      EXPECT_NO_THROW(session.step(plan));
+    }
+    EXPECT_EQ(messages[1], messages[0]);
   }
 }
 

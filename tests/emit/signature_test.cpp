@@ -229,7 +229,7 @@ TEST(Held, InputsAreWholeAndTheirIndicesAreChecked) {
     EXPECT_EQ(module.arguments.at(1).is_split, ids_split);
     ASSERT_EQ(module.index_checks.size(), checks);
     EXPECT_EQ(module.results.size(), 1 + checks);
-    if (checks > 0) EXPECT_EQ(module.index_checks[0].extent, 8);
+    for (const auto& made : module.index_checks) EXPECT_EQ(made.extent, 8);
   };
   check(true, true, 0);
   options.held = {table};

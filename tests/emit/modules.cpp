@@ -28,13 +28,16 @@ Tensor tensor_of(const Feed& feed, const Type& type) {
   return result;
 }
 
-std::string sharding_of(const EmittedArgument& argument,
+/// As Shardy writes it: `[{device}, {}]`.
+std::string sharding_of(const Type& type, bool is_split,
                         const EmitOptions& options) {
   if (options.partitions == 1) return "";
-  if (!argument.is_split) return "{replicated}";
-  std::string split = "{devices=[" + std::to_string(options.partitions);
-  for (int i = 1; i < argument.type.shape.rank(); ++i) split += ",1";
-  return split + "]<=[" + std::to_string(options.partitions) + "]}";
+  std::string axes;
+  for (int axis = 0; axis < type.shape.rank(); ++axis) {
+    if (axis > 0) axes += ", ";
+    axes += is_split && axis == 0 ? "{device}" : "{}";
+  }
+  return "[" + axes + "]";
 }
 
 }  // namespace
@@ -81,7 +84,7 @@ std::string contradiction(const StablehloModule& module,
     const stablehlo_text::Argument& written = text.arguments()[i];
     if (written.type != said.type ||
         written.aliases_result != said.donated_to ||
-        written.sharding != sharding_of(said, options)) {
+        written.sharding != sharding_of(said.type, said.is_split, options)) {
       return fmt::format("argument {}, {}, is another", i, said.name);
     }
     if (said.kind == Kind::constant &&
@@ -97,7 +100,7 @@ std::string contradiction(const StablehloModule& module,
     const EmittedResult& said = module.results[i];
     const stablehlo_text::Result& written = text.results()[i];
     if (written.type != said.type || unescaped(written.info) != said.name ||
-        written.sharding != (options.partitions > 1 ? "{replicated}" : "")) {
+        written.sharding != sharding_of(said.type, false, options)) {
       return fmt::format("result {}, {}, is another", i, said.name);
     }
   }

@@ -201,8 +201,8 @@ TEST(Partitions, SplitTheInputsThatTheyDivide) {
     if (argument.is_split) split.push_back(argument.name);
   }
   EXPECT_EQ(split, (std::vector<std::string>{"batch", "labels"}));
-  EXPECT_EQ(text.arguments()[1].sharding, "{devices=[4,1]<=[4]}");
-  EXPECT_EQ(text.arguments()[2].sharding, "{devices=[4]<=[4]}");
+  EXPECT_EQ(text.arguments()[1].sharding, "[{device}, {}]");
+  EXPECT_EQ(text.arguments()[2].sharding, "[{device}]");
   EXPECT_NE(module.text.find("mhlo.num_partitions = 4 : i32"),
             std::string::npos);
   const Plan plan = network.lower(Entry().result(y));

@@ -36,8 +36,12 @@ demo:
 	@$(install) build
 	cmake --preset release \
 	  $(if $(wildcard build/release/build.ninja),,-DTOPOS_BUILD_TESTS=OFF)
-	cmake --build --preset release --target makemore_mlp
+	cmake --build --preset release --target makemore_mlp makemore_mlp_emitted
 	build/release/bin/makemore_mlp $(DEMO_ARGS)
+	@if [ -e .venv/topos-plugin.installed ] || [ -n "$$TOPOS_PJRT_PLUGIN" ]; then \
+	   build/release/bin/makemore_mlp_emitted --steps 1000; \
+	 else echo; echo 'With a PJRT plugin (`make test` brings one into .venv)' \
+	   'this goes on: the same model trained on XLA.'; fi
 
 test:
 	@$(install) build test

@@ -27,14 +27,14 @@ module @topos attributes {mhlo.num_partitions = 2 : i32} {
     %18 = stablehlo.constant dense<0.1> : tensor<f32>
     %19 = stablehlo.broadcast_in_dim %18, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
     %20 = stablehlo.select %4, %17, %19 : tensor<2x4xi1>, tensor<2x4xf32>
-    %21 = stablehlo.constant dense<14.5> : tensor<f32>
-    %22 = stablehlo.constant dense<0.0> : tensor<f32>
-    %26 = "stablehlo.reduce"(%20, %22) ({
-    ^bb0(%23: tensor<f32>, %24: tensor<f32>):
-      %25 = stablehlo.add %23, %24 : tensor<f32>
-      "stablehlo.return"(%25) : (tensor<f32>) -> ()
+    %21 = stablehlo.constant dense<0.0> : tensor<f32>
+    %25 = "stablehlo.reduce"(%20, %21) ({
+    ^bb0(%22: tensor<f32>, %23: tensor<f32>):
+      %24 = stablehlo.add %22, %23 : tensor<f32>
+      "stablehlo.return"(%24) : (tensor<f32>) -> ()
     }) {dimensions = array<i64: 0, 1>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<f32>
-    %27 = stablehlo.add %26, %21 : tensor<f32>
+    %26 = stablehlo.constant dense<14.5> : tensor<f32>
+    %27 = stablehlo.add %25, %26 : tensor<f32>
     %28 = stablehlo.iota dim = 1 : tensor<2x4xi32>
     %29 = stablehlo.constant dense<0xFF800000> : tensor<f32>
     %30 = stablehlo.constant dense<0> : tensor<i32>
@@ -57,7 +57,7 @@ module @topos attributes {mhlo.num_partitions = 2 : i32} {
     }) {dimensions = array<i64: 1>} : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
     %50 = stablehlo.constant dense<1.0> : tensor<f32>
     %51 = stablehlo.broadcast_in_dim %50, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
-    %52 = stablehlo.broadcast_in_dim %22, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
+    %52 = stablehlo.broadcast_in_dim %21, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
     %53 = stablehlo.select %4, %51, %52 : tensor<2x4xi1>, tensor<2x4xf32>
     %54 = stablehlo.multiply %53, %16 : tensor<2x4xf32>
     %55 = stablehlo.multiply %53, %7 : tensor<2x4xf32>
@@ -71,12 +71,12 @@ module @topos attributes {mhlo.num_partitions = 2 : i32} {
     %63 = stablehlo.multiply %62, %7 : tensor<2x4xf32>
     %64 = stablehlo.add %61, %63 : tensor<2x4xf32>
     %65 = stablehlo.add %64, %63 : tensor<2x4xf32>
-    %69 = "stablehlo.reduce"(%65, %22) ({
+    %69 = "stablehlo.reduce"(%65, %21) ({
     ^bb0(%66: tensor<f32>, %67: tensor<f32>):
       %68 = stablehlo.add %66, %67 : tensor<f32>
       "stablehlo.return"(%68) : (tensor<f32>) -> ()
     }) {dimensions = array<i64: 0>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
-    %70 = stablehlo.broadcast_in_dim %22, dims = [] : (tensor<f32>) -> tensor<5x4xf32>
+    %70 = stablehlo.broadcast_in_dim %21, dims = [] : (tensor<f32>) -> tensor<5x4xf32>
     %74 = "stablehlo.scatter"(%70, %letters, %65) ({
     ^bb0(%71: tensor<f32>, %72: tensor<f32>):
       %73 = stablehlo.add %71, %72 : tensor<f32>
@@ -124,22 +124,22 @@ module @topos {
     %19 = stablehlo.constant dense<0.1> : tensor<f32>
     %20 = stablehlo.broadcast_in_dim %19, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
     %21 = stablehlo.select %5, %18, %20 : tensor<2x4xi1>, tensor<2x4xf32>
-    %22 = stablehlo.constant dense<0xFF800000> : tensor<f32>
-    %26 = "stablehlo.reduce"(%constant.5, %22) ({
+    %22 = stablehlo.constant dense<0.0> : tensor<f32>
+    %26 = "stablehlo.reduce"(%21, %22) ({
     ^bb0(%23: tensor<f32>, %24: tensor<f32>):
-      %25 = stablehlo.maximum %23, %24 : tensor<f32>
+      %25 = stablehlo.add %23, %24 : tensor<f32>
       "stablehlo.return"(%25) : (tensor<f32>) -> ()
-    }) {dimensions = array<i64: 0, 1>} : (tensor<40x30xf32>, tensor<f32>) -> tensor<f32>
-    %27 = stablehlo.constant dense<0.0> : tensor<f32>
-    %31 = "stablehlo.reduce"(%21, %27) ({
-    ^bb0(%28: tensor<f32>, %29: tensor<f32>):
-      %30 = stablehlo.add %28, %29 : tensor<f32>
-      "stablehlo.return"(%30) : (tensor<f32>) -> ()
     }) {dimensions = array<i64: 0, 1>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<f32>
-    %32 = stablehlo.add %31, %26 : tensor<f32>
+    %27 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %31 = "stablehlo.reduce"(%constant.5, %27) ({
+    ^bb0(%28: tensor<f32>, %29: tensor<f32>):
+      %30 = stablehlo.maximum %28, %29 : tensor<f32>
+      "stablehlo.return"(%30) : (tensor<f32>) -> ()
+    }) {dimensions = array<i64: 0, 1>} : (tensor<40x30xf32>, tensor<f32>) -> tensor<f32>
+    %32 = stablehlo.add %26, %31 : tensor<f32>
     %33 = stablehlo.iota dim = 1 : tensor<2x4xi32>
     %34 = stablehlo.constant dense<0> : tensor<i32>
-    %39:2 = "stablehlo.reduce"(%21, %33, %22, %34) ({
+    %39:2 = "stablehlo.reduce"(%21, %33, %27, %34) ({
     ^bb0(%35: tensor<f32>, %36: tensor<i32>, %37: tensor<f32>, %38: tensor<i32>):
       %40 = stablehlo.compare GT, %35, %37, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
       %41 = stablehlo.compare EQ, %35, %37, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -158,7 +158,7 @@ module @topos {
     }) {dimensions = array<i64: 1>} : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
     %54 = stablehlo.constant dense<1.0> : tensor<f32>
     %55 = stablehlo.broadcast_in_dim %54, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
-    %56 = stablehlo.broadcast_in_dim %27, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
+    %56 = stablehlo.broadcast_in_dim %22, dims = [] : (tensor<f32>) -> tensor<2x4xf32>
     %57 = stablehlo.select %5, %55, %56 : tensor<2x4xi1>, tensor<2x4xf32>
     %58 = stablehlo.multiply %57, %17 : tensor<2x4xf32>
     %59 = stablehlo.multiply %57, %8 : tensor<2x4xf32>
@@ -172,12 +172,12 @@ module @topos {
     %67 = stablehlo.multiply %66, %8 : tensor<2x4xf32>
     %68 = stablehlo.add %65, %67 : tensor<2x4xf32>
     %69 = stablehlo.add %68, %67 : tensor<2x4xf32>
-    %73 = "stablehlo.reduce"(%69, %27) ({
+    %73 = "stablehlo.reduce"(%69, %22) ({
     ^bb0(%70: tensor<f32>, %71: tensor<f32>):
       %72 = stablehlo.add %70, %71 : tensor<f32>
       "stablehlo.return"(%72) : (tensor<f32>) -> ()
     }) {dimensions = array<i64: 0>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
-    %74 = stablehlo.broadcast_in_dim %27, dims = [] : (tensor<f32>) -> tensor<5x4xf32>
+    %74 = stablehlo.broadcast_in_dim %22, dims = [] : (tensor<f32>) -> tensor<5x4xf32>
     %78 = "stablehlo.scatter"(%74, %letters, %69) ({
     ^bb0(%75: tensor<f32>, %76: tensor<f32>):
       %77 = stablehlo.add %75, %76 : tensor<f32>

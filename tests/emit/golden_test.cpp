@@ -30,7 +30,9 @@ StablehloModule example(const EmitOptions& options) {
   const Value large = tape.constant(cast(iota({i32, {40, 30}}, 1), f32) * 0.5f);
   const Value x = gelu(gather(table, letters) + bias, GeluForm::tanh);
   const Value kept = select(mask, x, 0.1f);
-  const Value loss = sum(kept) + reduce_max(large);
+  // Named: in which order operands are evaluated is the compiler's choice.
+  const Value total = sum(kept);
+  const Value loss = total + reduce_max(large);
   tape.name(loss, "loss");
   const Value best = argmax(kept);
   Entry entry;

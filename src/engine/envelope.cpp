@@ -69,7 +69,7 @@ namespace {
 using engines::Program;
 using graph::Kind;
 
-Envelope certain(Tensor value) {
+Envelope certain(const Tensor& value) {
   const Tensor none = Tensor::zeros({f64, {}}).broadcasted(value.shape());
   // Settled: a subnormal leaf may be flushed by whatever reads it.
   return {value, engines::settled(none, value)};

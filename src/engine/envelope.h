@@ -99,6 +99,7 @@ class Terms {
     // A product that overflows does not if it is fused into a sum.
     const bool overflows =
         std::isinf(a * b) && std::isfinite(a) && std::isfinite(b);
+    // NOLINTNEXTLINE(bugprone-narrowing-conversions): double is no narrower.
     add(a * b, overflows ? undecided : moved);
   }
 

@@ -160,7 +160,7 @@ std::vector<char> constancy_of(const Op& op, Bounded x, const Tensor& y) {
                   ? std::isnan(found[j])
                   : std::fabs(found[j]) * margin > format.greatest &&
                         std::signbit(found[j]) == std::signbit(values[j]);
-          result[j] = result[j] && same;
+          if (!same) result[j] = false;
         }
       });
   return result;

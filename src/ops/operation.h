@@ -51,7 +51,7 @@ inline constexpr int any_number = -1;
 template <class V>
 class Operands : public std::span<const V> {
  public:
-  using std::span<const V>::span;
+  using std::span<const V>::span;  // NOLINT(modernize-use-equals-default)
   constexpr Operands() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor)
   Operands(std::span<const V> items) : std::span<const V>(items) {}

@@ -204,6 +204,7 @@ const std::byte* PjrtClient::elements_in_reach(const PjrtBuffer& buffer) const {
   ready->buffer = buffer.raw();
   connection_->plugin.call(ready);
   connection_->plugin.await(ready->event, raw::BufferReadyEvent::entry);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): PJRT gives it as a number.
   return reinterpret_cast<const std::byte*>(device_address(buffer));
 }
 

@@ -233,8 +233,10 @@ std::unique_ptr<Buffer> ServerClient::put(const Type& type,
   server::write_shared(file, {elements, size});
   shared_->connection.post(std::move(frame), &file);
   shared_->connection.expect_alive(what);
-  if ((shared_->bytes_under_way += size) > unanswered_bytes ||
-      ++shared_->files_under_way > unanswered_files) {
+  shared_->bytes_under_way += size;
+  ++shared_->files_under_way;
+  if (shared_->bytes_under_way > unanswered_bytes ||
+      shared_->files_under_way > unanswered_files) {
     shared_->bytes_under_way = 0;
     shared_->files_under_way = 0;
     shared_->connection.ask(what, Frame(Kind::sync),

@@ -57,7 +57,7 @@ class XlaEngine : public engines::EngineImplementation {
   std::shared_ptr<engines::SessionState> open(
       std::shared_ptr<const engines::PlacementState> placement,
       SessionOptions options) const override {
-    return open_xla_session(std::move(placement), options);
+    return open_xla_session(placement, options);
   }
 
   std::string description() const override { return client()->description(); }

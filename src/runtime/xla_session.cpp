@@ -110,7 +110,7 @@ namespace {
 
 class XlaSession final : public SessionState {
  public:
-  XlaSession(std::shared_ptr<const PlacementState> placement,
+  XlaSession(const std::shared_ptr<const PlacementState>& placement,
              SessionOptions options)
       : SessionState(placement, options),
         xla_(static_cast<const XlaPlacement&>(*placement)) {}
@@ -341,8 +341,9 @@ class XlaSession final : public SessionState {
 }  // namespace
 
 std::shared_ptr<SessionState> open_xla_session(
-    std::shared_ptr<const PlacementState> placement, SessionOptions options) {
-  return std::make_shared<XlaSession>(std::move(placement), options);
+    const std::shared_ptr<const PlacementState>& placement,
+    SessionOptions options) {
+  return std::make_shared<XlaSession>(placement, options);
 }
 
 }  // namespace topos::runtime

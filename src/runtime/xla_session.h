@@ -76,7 +76,7 @@ class XlaPlacement final : public engines::PlacementState {
 
 /// \param placement  an XlaPlacement
 std::shared_ptr<engines::SessionState> open_xla_session(
-    std::shared_ptr<const engines::PlacementState> placement,
+    const std::shared_ptr<const engines::PlacementState>& placement,
     SessionOptions options);
 
 }  // namespace topos::runtime

@@ -136,7 +136,8 @@ function(topos_test name)
     add_test(NAME ${name}_on_nehalem
              COMMAND ${TOPOS_QEMU} -cpu Nehalem $<TARGET_FILE:${target}>)
     set_tests_properties(${name}_on_nehalem PROPERTIES TIMEOUT 3600
-      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} LABELS "full;emulated")
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} LABELS "full;emulated"
+      ENVIRONMENT TOPOS_EMULATED=1)
   endif()
 endfunction()
 

@@ -18,11 +18,12 @@ if(ONLY_APPLY)
 else()
   set(work ${BUILD}/tests/add_operation)
   set(parts CMakeLists.txt cmake include src tests/CMakeLists.txt tests/ops
-            tests/support)
+            tests/support tools/xla_server.py)
 endif()
 
 # Times stay those of the originals: what did not change is not built again.
-file(REMOVE_RECURSE ${work}/cmake ${work}/include ${work}/src ${work}/tests)
+file(REMOVE_RECURSE ${work}/cmake ${work}/include ${work}/src ${work}/tests
+     ${work}/tools)
 foreach(part IN LISTS parts)
   cmake_path(GET part PARENT_PATH folder)
   file(COPY ${SOURCE}/${part} DESTINATION ${work}/${folder})

@@ -133,7 +133,6 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   virtual const std::byte* address(std::uint32_t node) = 0;
 
   const PlacementState& placement() const noexcept { return *placement_; }
-  const SessionOptions& options() const noexcept { return options_; }
   bool owns(std::uint32_t node) const { return owned_.count(node) != 0; }
   /// Gives a leaf a state of its own if it has none: a parameter its payload,
   /// an input zeros.

@@ -14,7 +14,6 @@ namespace topos::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 class TwoDevices : public OnEngine {

@@ -121,7 +121,7 @@ class CountingEngine final : public engines::EngineImplementation {
   std::shared_ptr<engines::SessionState> open(
       std::shared_ptr<const engines::PlacementState> placement,
       SessionOptions options) const override {
-    return open_xla_session(std::move(placement), options);
+    return open_xla_session(placement, options);
   }
 };
 

@@ -134,7 +134,7 @@ TEST_F(OnServer, AThousandDonatedStepsStayInPlace) {
           HasSubstr("argument 0 of device 0 was donated to an earlier run"));
       // What has been read may be donated all the same.
       EXPECT_EQ(read(client(), *results[0], state_type).at<float>({extent - 1}),
-                static_cast<float>(i * (i + 1) / 2));
+                0.5f * static_cast<float>(i * (i + 1)));
     }
     state = std::move(results[0]);
   }

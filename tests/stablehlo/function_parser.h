@@ -55,12 +55,12 @@ class FunctionParser {
   void read_key(Operation& into, const Token& key);
   void pass_key(const Operation& op, const Token& key, std::size_t position);
   void add_dot_dimensions(Operation& into, const Token& key, Attribute left);
-  void add_format(Operation& into, Attribute format);
+  void add_format(Operation& into, const Attribute& format);
   void read_slice_ranges(Operation& into);
   void read_pretty_signature(Operation& into);
   void read_functional(Operation& into);
   std::vector<TensorType> read_types();
-  void take_attributes(Operation& into, Attribute dictionary);
+  void take_attributes(Operation& into, Attribute&& dictionary);
   void add_attribute(Operation& into, std::string_view name, Attribute value);
 
   // Names.

@@ -105,7 +105,7 @@ void FunctionParser::read_key(Operation& into, const Token& key) {
   if (key.text == "batching_dims" || key.text == "contracting_dims") {
     return add_dot_dimensions(into, key, std::move(value));
   }
-  if (key.text == "format") return add_format(into, std::move(value));
+  if (key.text == "format") return add_format(into, value);
   for (std::size_t i = 0; i < into.row->attributes.size(); ++i) {
     const AttributeRow& row = into.row->attributes[i];
     if (row.key.empty() || row.key != key.text) continue;
@@ -127,7 +127,7 @@ void FunctionParser::pass_key(const Operation& op, const Token& key,
 }
 
 // e8m7
-void FunctionParser::add_format(Operation& into, Attribute format) {
+void FunctionParser::add_format(Operation& into, const Attribute& format) {
   const Location at = format.at;
   const std::string_view text = format.text;
   const std::size_t m = text.find('m');
@@ -254,7 +254,7 @@ std::vector<TensorType> FunctionParser::read_types() {
   return types;
 }
 
-void FunctionParser::take_attributes(Operation& into, Attribute dictionary) {
+void FunctionParser::take_attributes(Operation& into, Attribute&& dictionary) {
   for (auto& [key, value] : dictionary.fields) {
     // The row's own name, which outlives the text. Attributes of a dialect,
     // such as mhlo.sharding, may stand anywhere and mean nothing here.

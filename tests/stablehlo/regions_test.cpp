@@ -13,8 +13,6 @@ namespace topos::stablehlo_text {
 namespace {
 
 using test::check;
-using test::check_all;
-using test::HasBitsOf;
 using test::Row;
 
 // A region of one operation on two scalars.

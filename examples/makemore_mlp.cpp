@@ -78,8 +78,10 @@ struct Job {
 
   /// An error is for who runs the program: it names no line of it.
   Session open(const Engine& engine) const {
-    return engine.open(program.network, parameters,
-                       {.threads = options.threads}, Site());
+    return engine.open(
+        program.network, parameters,
+        {.threads = options.threads, .profile = !options.profile.empty()},
+        Site());
   }
 };
 
@@ -143,6 +145,7 @@ Job prepare(const MakemoreOptions& options) {
   std::vector<std::string> words = read_words(options.corpus);
   Samples samples = training_samples(options.corpus, words);
   if (!options.json.empty()) check_writable(options.json);
+  if (!options.profile.empty()) check_writable(options.profile);
   check_writable(options.svg);
   check_writable(options.checkpoint);
 
@@ -280,6 +283,12 @@ int run(const Job& job, const std::string& resume) {
                  state.step, options.steps, options.checkpoint.c_str(),
                  resume.c_str());
     return Interrupt::exit_code;
+  }
+
+  if (!options.profile.empty()) {
+    const Profile profile = session.profile(job.program.train);
+    std::printf("%s", profile.table().c_str());
+    write_file_atomically(options.profile, profile.trace());
   }
 
   figures.losses = state.losses;

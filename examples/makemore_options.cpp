@@ -77,6 +77,9 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
       ->type_name("N")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
+  add_file(app, "--profile", options.profile,
+           "Print where the time of the training went, and write its last "
+           "steps to this file, for the Perfetto viewer");
   add_file(app, "--svg", options.svg, "Write the loss curve to this file")
       ->capture_default_str();
   add_file(app, "--checkpoint", options.checkpoint,
@@ -87,9 +90,14 @@ std::optional<MakemoreOptions> parse_options(int argc, char** argv) {
       ->disable_flag_override();  // no --resume=3
 
   if (!parse(app, argc, argv)) return std::nullopt;
-  check_distinct(std::array<NamedFile, 4>{{{"--corpus", options.corpus},
+  if (!options.profile.empty() && options.engine != "native") {
+    throw Refusal("--profile: the engine " + options.engine +
+                  " takes no times; native does");
+  }
+  check_distinct(std::array<NamedFile, 5>{{{"--corpus", options.corpus},
                                            {"--checkpoint", options.checkpoint},
                                            {"--json", options.json},
+                                           {"--profile", options.profile},
                                            {"--svg", options.svg}}});
   return options;
 }

@@ -33,6 +33,7 @@ struct MakemoreOptions : TrainingOptions {
   std::string svg = "makemore_mlp.svg";
   std::string checkpoint = "makemore_mlp.safetensors";
   bool resume = false;
+  std::string profile;
 };
 
 /// Reads the command line; none if --help or --version was asked for, and then

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <topos/error.h>
+#include <topos/io.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
@@ -19,6 +22,15 @@ inline constexpr int wrong_usage = 2;
 class Refusal : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// \throws Refusal  the file cannot be written
+inline void refuse_unwritable(const std::string& path) {
+  try {
+    topos::check_writable(path);
+  } catch (const topos::FileError& error) {
+    throw Refusal(error.message());
+  }
+}
 
 /// Of the names of `range`: `a, b, c`.
 template <class Range, class Name>

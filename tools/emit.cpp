@@ -1,13 +1,12 @@
 #include "emit.h"
 
 #include <topos/emit.h>
-#include <topos/error.h>
 #include <topos/io.h>
 
 #include <iostream>
 
 #include "command.h"
-#include "models/catalog.h"
+#include "model.h"
 
 namespace tools {
 
@@ -20,23 +19,6 @@ void print_models() {
   for (const Model& model : models::models()) {
     std::cout << column(model.name, 17) << model.description << '\n';
   }
-}
-
-const Model& model_of(const std::string& name) {
-  const Model* model = models::find_model(name);
-  if (model == nullptr) {
-    throw Refusal("there is no model \"" + name + "\"; present are " +
-                  list_of_names(models::models(), &Model::name));
-  }
-  return *model;
-}
-
-const topos::Plan& plan_of(const Recorded& recorded, const std::string& name) {
-  for (const models::Program& program : recorded.programs) {
-    if (program.name == name) return program.plan;
-  }
-  throw Refusal("the model has no plan \"" + name + "\"; present are " +
-                list_of_names(recorded.programs, &models::Program::name));
 }
 
 const char* text_of(topos::EmittedArgument::Kind kind) {
@@ -113,16 +95,10 @@ Emit::Emit(CLI::App& parent)
 void Emit::run() const {
   if (model_.empty()) return print_models();
   const Model& model = model_of(model_);
-  if (!output_.empty()) {
-    try {
-      topos::check_writable(output_);
-    } catch (const topos::FileError& error) {
-      throw Refusal(error.message());
-    }
-  }
+  if (!output_.empty()) refuse_unwritable(output_);
   const Recorded recorded = model.record();
   const topos::StablehloModule module = topos::emit_stablehlo(
-      plan_of(recorded, plan_),
+      program_of(recorded, plan_).plan,
       {.composites = composites_, .partitions = partitions_});
   if (!output_.empty()) topos::write_file_atomically(output_, module.text);
   if (list_) {

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "emit.h"
 #include "engines.h"
+#include "profile.h"
 #include "verify.h"
 
 namespace {
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
       "engines", "Lists every engine, with what runs it here");
   const tools::Emit emit(app);
   const tools::Verify verify(app);
+  const tools::ProfileCommand profile(app);
   app.require_subcommand(0, 1);
 
   try {
@@ -49,6 +51,8 @@ int main(int argc, char** argv) {
       tools::print_engines();
     } else if (emit.is_asked()) {
       emit.run();
+    } else if (profile.is_asked()) {
+      profile.run();
     } else if (verify.is_asked()) {
       exit_code = verify.run();
     } else {

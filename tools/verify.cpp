@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "command.h"
+#include "model.h"
 
 namespace tools {
 
@@ -81,16 +82,12 @@ std::vector<const Model*> models_of(const std::vector<std::string>& names) {
     if (names.empty() && model.can_run) found.push_back(&model);
   }
   for (const std::string& name : names) {
-    const Model* model = models::find_model(name);
-    if (model == nullptr) {
-      throw Refusal("there is no model \"" + name + "\"; present are " +
-                    list_of_names(models::models(), &Model::name));
-    }
-    if (!model->can_run) {
+    const Model& model = model_of(name);
+    if (!model.can_run) {
       throw Refusal("the model \"" + name +
                     "\" has no parameters to run with; `topos emit` writes it");
     }
-    found.push_back(model);
+    found.push_back(&model);
   }
   return found;
 }
@@ -151,13 +148,7 @@ Verify::Verify(CLI::App& parent)
 
 int Verify::run() const {
   const std::vector<const Model*> wanted = models_of(models_);
-  if (!json_.empty()) {
-    try {
-      check_writable(json_);
-    } catch (const FileError& error) {
-      throw Refusal(error.message());
-    }
-  }
+  if (!json_.empty()) refuse_unwritable(json_);
   std::vector<StartedEngine> engines;
   for (const std::string& name : engine_names()) {
     if (engines_.empty() || std::ranges::count(engines_, name) > 0) {

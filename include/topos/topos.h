@@ -15,6 +15,7 @@
 #include "topos/nn.h"
 #include "topos/number.h"
 #include "topos/plan.h"
+#include "topos/profile.h"
 #include "topos/random.h"
 #include "topos/shape.h"
 #include "topos/site.h"

@@ -81,6 +81,11 @@ Session::Report Session::report(const Plan& plan, Site site) {
                  [&] { return open_state(state_).report(plan); });
 }
 
+Profile Session::profile(const Plan& plan, Site site) {
+  return at_line(site, "profile",
+                 [&] { return open_state(state_).profile(plan); });
+}
+
 std::string_view Engine::name() const { return implementation_->name(); }
 
 std::string Engine::description(Site site) const {

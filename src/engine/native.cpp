@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "engine/native_program.h"
 #include "engine/session_state.h"
@@ -78,6 +79,7 @@ class NativeSession final : public HostSessionState {
     std::vector<std::byte*> carried;  // by carry
     const std::byte* arena = nullptr;
     std::size_t owned = SIZE_MAX;
+    std::optional<ProfileRecorder> recorder;
   };
 
   std::unique_ptr<Bound> bind(
@@ -101,6 +103,10 @@ class NativeSession final : public HostSessionState {
       }
     }
     arena_.reserve(bound->native.arena_bytes());
+    if (options().profile) {
+      bound->recorder.emplace(bound->native.steps().size(),
+                              bound->native.workers());
+    }
     return bound;
   }
 
@@ -139,7 +145,10 @@ class NativeSession final : public HostSessionState {
           const_cast<std::byte*>(bound.feeds.inputs()[fed.input].data);
     }
     IndexFault fault;
-    bound.native.run(bound.addresses, arena_.data(), fault);
+    ProfileRecorder* const recorder =
+        bound.recorder ? &*bound.recorder : nullptr;
+    if (recorder != nullptr) recorder->begin_step();
+    bound.native.run(bound.addresses, arena_.data(), fault, recorder);
     for (const NativeProgram::Copy& copy : bound.native.commits()) {
       const std::byte* from =
           copy.block ? arena_.data() + bound.native.blocks()[*copy.block].offset
@@ -147,6 +156,7 @@ class NativeSession final : public HostSessionState {
       gather_elements(from, copy.from.layout, size_bytes(copy.type.dtype),
                       bound.carried[copy.to]);
     }
+    if (recorder != nullptr) recorder->end_step();
     if (fault.found) {
       throw IndexError(
           fmt::format("{}: the index {} at position {} is not in [0, {})",
@@ -181,6 +191,11 @@ class NativeSession final : public HostSessionState {
     result.allocated_bytes = arena_.bytes();
     result.threads = threads_;
     return result;
+  }
+
+  Profile profile(Bound& base) override {
+    const Compiled& bound = static_cast<Compiled&>(base);
+    return bound.recorder->profile(*bound.plan, bound.native.workers());
   }
 
   int threads_;

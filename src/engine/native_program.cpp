@@ -20,6 +20,28 @@ using graph::Kind;
 /// Less work than this, in nanoseconds, is not worth a second thread.
 constexpr double worth_a_thread = 20000;
 
+/// Tells a recorder, if there is one, how long it lived.
+template <class Report>
+class Timer {
+ public:
+  using Clock = ProfileRecorder::Clock;
+
+  Timer(ProfileRecorder* recorder, Report report)
+      : recorder_(recorder), report_(report) {
+    if (recorder_ != nullptr) begin_ = Clock::now();
+  }
+  ~Timer() {
+    if (recorder_ != nullptr) report_(begin_, Clock::now());
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  ProfileRecorder* recorder_;
+  Report report_;
+  Clock::time_point begin_;
+};
+
 }  // namespace
 
 /// Decides what each group runs and where each value lies.
@@ -301,13 +323,23 @@ std::size_t NativeProgram::reference_nodes() const noexcept {
   return count;
 }
 
-void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
-                              std::byte* scratch) const {
+void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
+                              std::byte* scratch,
+                              ProfileRecorder* recorder) const {
+  const Step& step = steps_[group];
   const TileProgram& tile = *step.tile;
   std::byte* const workers = scratch + tile.shared_bytes();
+  const auto timed = [&](int worker, auto&& work) {
+    const Timer timer(recorder, [&](auto begin, auto end) {
+      recorder->work(group, worker, begin, end);
+    });
+    work();
+  };
   if (step.parts == 1) {
-    tile.pack(addresses, scratch, {0, tile.panel_count()});
-    tile.run(addresses, scratch, workers, 0, tile.tile_count());
+    timed(0, [&] {
+      tile.pack(addresses, scratch, {0, tile.panel_count()});
+      tile.run(addresses, scratch, workers, 0, tile.tile_count());
+    });
     return;
   }
   kernels::ThreadPool& pool = kernels::ThreadPool::instance();
@@ -316,10 +348,12 @@ void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
   if (panels > 0) {
     pool.parallel_for(
         step.parts,
-        [&](int part) {
+        [&](int part, int worker) {
           const auto p = static_cast<std::size_t>(part);
-          tile.pack(addresses, scratch,
-                    {panels * p / parts, panels * (p + 1) / parts});
+          timed(worker, [&] {
+            tile.pack(addresses, scratch,
+                      {panels * p / parts, panels * (p + 1) / parts});
+          });
         },
         workers_);
   }
@@ -327,20 +361,27 @@ void NativeProgram::run_tiles(const Step& step, const Addresses& addresses,
   pool.parallel_for(
       step.parts,
       [&](int part, int worker) {
-        tile.run(
-            addresses, scratch,
-            workers + tile.worker_bytes() * static_cast<std::size_t>(worker),
-            tiles * part / step.parts, tiles * (part + 1) / step.parts);
+        timed(worker, [&] {
+          tile.run(
+              addresses, scratch,
+              workers + tile.worker_bytes() * static_cast<std::size_t>(worker),
+              tiles * part / step.parts, tiles * (part + 1) / step.parts);
+        });
       },
       workers_);
 }
 
 void NativeProgram::run(const Addresses& addresses, std::byte* arena,
-                        IndexFault& fault) const {
-  for (const Step& step : steps_) {
+                        IndexFault& fault, ProfileRecorder* recorder) const {
+  for (std::size_t group = 0; group < steps_.size(); ++group) {
+    const Step& step = steps_[group];
     std::byte* const scratch = arena + blocks_[step.scratch_block].offset;
+    const Timer timer(recorder, [&](auto begin, auto end) {
+      recorder->add_group(group, begin, end);
+      if (step.single) recorder->work(group, 0, begin, end);
+    });
     if (step.tile) {
-      run_tiles(step, addresses, scratch);
+      run_tiles(group, addresses, scratch, recorder);
     } else {
       step.single->run(addresses, scratch, fault);
     }

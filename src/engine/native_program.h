@@ -9,6 +9,7 @@
 
 #include "engine/lowered_plan.h"
 #include "engine/memory.h"
+#include "engine/profile.h"
 #include "engine/single.h"
 #include "engine/tile.h"
 
@@ -67,16 +68,20 @@ class NativeProgram {
 
   /// Runs all groups and the snapshots. `arena` has arena_bytes(), aligned;
   /// `addresses` have the leaves and what is in the arena.
-  void run(const Addresses& addresses, std::byte* arena,
-           IndexFault& fault) const;
+  /// A recorder, if there is one, gets all times.
+  void run(const Addresses& addresses, std::byte* arena, IndexFault& fault,
+           ProfileRecorder* recorder) const;
+
+  /// How many threads a step has at most.
+  int workers() const noexcept { return workers_; }
 
   std::string describe() const;
 
  private:
   class Planner;
 
-  void run_tiles(const Step& step, const Addresses& addresses,
-                 std::byte* scratch) const;
+  void run_tiles(std::size_t group, const Addresses& addresses,
+                 std::byte* scratch, ProfileRecorder* recorder) const;
 
   std::shared_ptr<const LoweredPlan> plan_;
   int threads_;

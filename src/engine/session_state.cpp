@@ -271,6 +271,20 @@ Session::Report SessionState::report(const Plan& plan) {
   return report(bound(plan));
 }
 
+Profile SessionState::profile(const Plan& plan) {
+  const Turn turn(*this);
+  if (!options_.profile) {
+    throw UsageError(
+        "this session takes no times: open it with SessionOptions::profile");
+  }
+  return profile(bound(plan));
+}
+
+Profile SessionState::profile(Bound&) {
+  throw UsageError(
+      fmt::format("the engine {} takes no times", placement_->engine().name()));
+}
+
 SessionState::Elements SessionState::elements(Symbol symbol, std::uint64_t step,
                                               Type& type) {
   if (step != steps_ || last_ == nullptr) {

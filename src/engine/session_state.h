@@ -84,6 +84,7 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   Parameters parameters();
   std::string describe(const Plan& plan);
   Session::Report report(const Plan& plan);
+  Profile profile(const Plan& plan);
 
   /// A result of step number `step`.
   /// \throws UsageError  it is over, or does not have the value
@@ -123,6 +124,8 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   virtual Elements result(Bound& bound, std::size_t index) = 0;
   virtual std::string describe(Bound& bound) = 0;
   virtual Session::Report report(Bound& bound) = 0;
+  /// Called only in sessions that take times.
+  virtual Profile profile(Bound& bound);
 
   /// Makes or overwrites the state of a leaf; without elements, with zeros.
   virtual void store(std::uint32_t node, const Type& type,
@@ -133,6 +136,7 @@ class SessionState : public std::enable_shared_from_this<SessionState> {
   virtual const std::byte* address(std::uint32_t node) = 0;
 
   const PlacementState& placement() const noexcept { return *placement_; }
+  const SessionOptions& options() const noexcept { return options_; }
   bool owns(std::uint32_t node) const { return owned_.count(node) != 0; }
   /// Gives a leaf a state of its own if it has none: a parameter its payload,
   /// an input zeros.

@@ -100,6 +100,14 @@ TEST_F(MakemoreMlp, WritesEveryFigureThatItPrints) {
   EXPECT_THAT(text_of(folder_ / "makemore_mlp.svg"), HasSubstr("</svg>"));
 }
 
+TEST_F(MakemoreMlp, TellsWhereItsTimeWent) {
+  figures({"--compare", "0", "--steps", "5", "--profile", "trace.json"});
+  EXPECT_THAT(out_, HasSubstr("\n5 steps of "));
+  EXPECT_THAT(out_, HasSubstr("matmul add tanh, makemore_mlp.cpp:"));
+  EXPECT_FALSE(
+      json::parse(text_of(folder_ / "trace.json")).at("traceEvents").empty());
+}
+
 TEST_F(MakemoreMlp, EnginesAndThreadsAgreeBitForBit) {
   const Arguments few = {"--compare",    "0", "--steps", "12",
                          "--checkpoint", "c", "--engine"};

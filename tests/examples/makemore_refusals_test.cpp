@@ -123,6 +123,8 @@ TEST_F(Refusals, WrongOptions) {
       {{"--resume=3"}, "resume was given a disallowed flag override"},
       {{"--threads", "-1"}, "--threads"},
       {{"--threads", "100000"}, "--threads"},
+      {{"--engine", "interpreter", "--profile", "trace"},
+       "--profile: the engine interpreter takes no times"},
       {{"--engine", "tpu"}, "--engine: tpu not in {interpreter,native,xla"},
       {{"--compare", "-1"}, "--compare"},
       {{"--json", ""}, "--json"},

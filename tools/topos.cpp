@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 
+#include "checksums.h"
 #include "command.h"
 #include "emit.h"
 #include "engines.h"
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   const tools::Emit emit(app);
   const tools::Verify verify(app);
   const tools::ProfileCommand profile(app);
+  const tools::Checksums checksums(app);
   app.require_subcommand(0, 1);
 
   try {
@@ -51,6 +53,8 @@ int main(int argc, char** argv) {
       tools::print_engines();
     } else if (emit.is_asked()) {
       emit.run();
+    } else if (checksums.is_asked()) {
+      exit_code = checksums.run();
     } else if (profile.is_asked()) {
       profile.run();
     } else if (verify.is_asked()) {

@@ -206,6 +206,9 @@ class Native final : public EngineImplementation {
  public:
   std::string_view name() const override { return "native"; }
   std::string description() const override {
+    if (const std::string& error = kernels::target_error(); !error.empty()) {
+      throw RuntimeError(error);
+    }
     return fmt::format("{}, up to {} threads", kernels::current_target(),
                        kernels::ThreadPool::instance().size());
   }

@@ -1,0 +1,95 @@
+// exp and expm1.
+
+#include "kernels/elementary.h"
+#include "kernels/simd_targets.h"
+#include "kernels/targets.h"
+#include "math/elementary.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/exponentials.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target, or it would be compiled for one target only.
+#include <hwy/highway.h>
+
+#include "kernels/exp2-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace topos::kernels::HWY_NAMESPACE {
+namespace {
+
+#if TOPOS_VECTOR_DOUBLES
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Beyond, results overflow or are subnormal.
+inline constexpr float exp_range = 87.0f;
+#endif
+
+struct Exp {
+  static float scalar(float x) { return math::exp(x); }
+
+#if TOPOS_VECTOR_DOUBLES
+  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+    const DoublePair wide = promoted(x);
+    const FloatVector y =
+        rounded({short_exp<1>(wide.low), short_exp<1>(wide.high)}, is_open);
+    const FloatMask fits = hn::Lt(hn::Abs(x), hn::Set(FloatTag(), exp_range));
+    is_open = hn::Or(is_open, hn::Not(fits));
+    return y;
+  }
+
+  /// Scores that a mask sets to -inf, and the like: e^-104 is below 2^-150.
+  static HWY_INLINE void settle(FloatVector x, FloatVector& y,
+                                FloatMask& is_open) {
+    const FloatMask vanishes = hn::Le(x, hn::Set(FloatTag(), -104.0f));
+    y = hn::IfThenZeroElse(vanishes, y);
+    is_open = hn::AndNot(vanishes, is_open);
+  }
+#endif
+};
+
+struct Expm1 : SettlesNothing {
+  static float scalar(float x) { return math::expm1(x); }
+
+#if TOPOS_VECTOR_DOUBLES
+  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+    const FloatTag d;
+    // From -17.4 on the result rounds to -1.
+    const DoublePair wide = promoted(hn::Max(x, hn::Set(d, -exp_range)));
+    const FloatVector y =
+        rounded({short_expm1<1>(wide.low), short_expm1<1>(wide.high)}, is_open);
+    is_open = hn::Or(is_open, hn::Not(hn::Lt(x, hn::Set(d, exp_range))));
+    return hn::CopySign(y, x);  // of -0, too
+  }
+#endif
+};
+
+void exp_of(const float* x, float* y, std::size_t n) { apply<Exp>(x, y, n); }
+
+void expm1_of(const float* x, float* y, std::size_t n) {
+  apply<Expm1>(x, y, n);
+}
+
+}  // namespace
+}  // namespace topos::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace topos::kernels {
+
+HWY_EXPORT(exp_of);
+HWY_EXPORT(expm1_of);
+
+void exp(const float* x, float* y, std::size_t n) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(exp_of)(x, y, n);
+}
+
+void expm1(const float* x, float* y, std::size_t n) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(expm1_of)(x, y, n);
+}
+
+}  // namespace topos::kernels
+
+#endif  // HWY_ONCE

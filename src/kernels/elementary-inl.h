@@ -54,22 +54,17 @@ HWY_INLINE DoublePair promoted(FloatVector x) {
           hn::PromoteTo(DoubleTag(), hn::UpperHalf(half, x))};
 }
 
-/// c[0] + c[1] x + ... + c[n - 1] x^(n - 1): even and odd powers by Horner's
-/// rule each, two chains half as long as one.
+/// c[0] + c[1] x + ... + c[n - 1] x^(n - 1) by Horner's rule: many vectors are
+/// under way at a time, so that fewest operations matter, not the shortest
+/// chain.
 template <std::size_t n>
 HWY_INLINE DoubleVector polynomial(const double (&c)[n], DoubleVector x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  static_assert(n >= 2);
-  const DoubleVector square = hn::Mul(x, x);
-  DoubleVector last = constant(c[n - 1]);
-  DoubleVector other = constant(c[n - 2]);
+  DoubleVector sum = constant(c[n - 1]);
   TOPOS_UNROLL
-  for (std::size_t i = n - 2; i-- > 0;) {
-    const DoubleVector next = hn::MulAdd(last, square, constant(c[i]));
-    last = other;
-    other = next;
-  }
-  return hn::MulAdd(last, x, other);
+  for (std::size_t i = n - 1; i-- > 0;)
+    sum = hn::MulAdd(sum, x, constant(c[i]));
+  return sum;
 }
 
 /// a / b by one division for the two vectors: within 2^-51.  b is finite and
@@ -82,27 +77,86 @@ HWY_INLINE DoublePair quotient(DoublePair a, DoublePair b) {
           hn::Mul(hn::Mul(a.high, b.low), inverse)};
 }
 
+/// Entries of tables of 16 doubles, by the low bits of each lane.
+class Lookup16 {
+ public:
+#if HWY_TARGET == HWY_AVX3
+  HWY_INLINE explicit Lookup16(LongVector index) : index_(index) {}
+
+  HWY_INLINE DoubleVector operator()(const double (&table)[16]) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const DoubleTag d;
+    return DoubleVector{_mm512_permutex2var_pd(
+        hn::Load(d, table).raw, index_.raw, hn::Load(d, table + 8).raw)};
+  }
+#else
+  HWY_INLINE explicit Lookup16(LongVector index)
+      : index_(hwy::HWY_NAMESPACE::And(
+            index, hwy::HWY_NAMESPACE::Set(LongTag(), 15))) {}
+
+  HWY_INLINE DoubleVector operator()(const double (&table)[16]) const {
+    return hwy::HWY_NAMESPACE::GatherIndex(DoubleTag(), table, index_);
+  }
+#endif
+
+ private:
+  LongVector index_;
+};
+
 /// Adding this, then subtracting it, rounds |z| < 2^51 to an integer, which the
 /// sum's low bits hold in between.
 inline constexpr double rounding_shift = 0x1.8p52;
 
-/// The floats nearest to y, and the lanes where another number within 2^-42 of
-/// y, so 2048 units of its last place, might have another one: those whose 29
+/// How far each lane is from being uncertain: not at all if 0 or less.
+using Room = hwy::HWY_NAMESPACE::Vec<IntTag>;
+
+/// The floats nearest to y. No room is left where another number within 2^-42
+/// of y, so 2048 units of its last place, might have another one: where the 29
 /// bits beyond a float's are as near as that to 2^28. Floats that are not
 /// normal have fewer bits: there y has to be next to a float.
-HWY_INLINE FloatVector rounded(DoublePair y, FloatMask& is_doubtful) {
+HWY_INLINE FloatVector rounded(DoublePair y, Room& room) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const FloatTag df;
   const HalfFloatTag half;
-  const IntTag di;
+  const IntTag d;
   constexpr std::int32_t margin = 2048;
   constexpr std::int32_t midpoint = std::int32_t{1} << 28;
   const auto bits =
-      hn::ConcatEven(di, hn::BitCast(di, y.high), hn::BitCast(di, y.low));
-  const auto distance = hn::Add(bits, hn::Set(di, margin - midpoint));
-  const auto beyond = hn::And(distance, hn::Set(di, 2 * midpoint - 2 * margin));
-  is_doubtful = hn::RebindMask(df, hn::Eq(beyond, hn::Zero(di)));
-  return hn::Combine(df, hn::DemoteTo(half, y.high), hn::DemoteTo(half, y.low));
+      hn::ConcatEven(d, hn::BitCast(d, y.high), hn::BitCast(d, y.low));
+  const auto distance = hn::Add(bits, hn::Set(d, margin - midpoint));
+  room = hn::And(distance, hn::Set(d, 2 * midpoint - 2 * margin));
+  return hn::Combine(FloatTag(), hn::DemoteTo(half, y.high),
+                     hn::DemoteTo(half, y.low));
+}
+
+/// |x| as an integer: ordered alike, NaN beyond infinity.
+HWY_INLINE Room magnitude_bits(FloatVector x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  return hn::BitCast(IntTag(), hn::Abs(x));
+}
+
+/// Leaves no room unless |x| < limit, given that as magnitude_bits.
+HWY_INLINE void limit_magnitude(Room bits, float limit, Room& room) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const auto end = hn::BitCast(IntTag(), hn::Set(FloatTag(), limit));
+  room = hn::Min(room, hn::Sub(end, bits));
+}
+
+/// Leaves no room unless first <= bits <= last, 0 <= first: unless the distance
+/// from the middle, modulo 2^32, is small.
+template <std::int32_t first, std::int32_t last>
+HWY_INLINE void limit_bits(Room bits, Room& room) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const IntTag d;
+  constexpr std::int32_t half = (last - first) / 2;
+  static_assert(first + 2 * half == last);
+  const auto distance = hn::Abs(hn::Sub(bits, hn::Set(d, first + half)));
+  room = hn::Min(room, hn::Sub(hn::Set(d, half + 1), distance));
+}
+
+/// Leaves no room unless x is positive, above 2^-126 and finite.
+HWY_INLINE void limit_to_positive(FloatVector x, Room& room) {
+  limit_bits<0x00800001, 0x7f7fffff>(hwy::HWY_NAMESPACE::BitCast(IntTag(), x),
+                                     room);
 }
 
 /// The rare lanes one by one.
@@ -127,14 +181,16 @@ HWY_NOINLINE FloatVector repaired(FloatVector x, FloatVector y,
 
 /// A function by one vector.
 ///
-///   evaluate(x, is_open)      f(x), and where that is not certain
+///   evaluate(x, room)         f(x), and where that is not certain
 ///   settle(x, y, is_open)     closes lanes that are rare, but not that rare
 ///   scalar(x)                 what defines the function
 template <class Function>
 HWY_INLINE FloatVector value(FloatVector x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  FloatMask is_open;
-  const FloatVector y = Function::evaluate(x, is_open);
+  Room room;
+  const FloatVector y = Function::evaluate(x, room);
+  const FloatMask is_open =
+      hn::RebindMask(FloatTag(), hn::Lt(room, hn::Set(IntTag(), 1)));
   if (HWY_LIKELY(hn::AllFalse(FloatTag(), is_open))) return y;
   return repaired<Function>(x, y, is_open);
 }

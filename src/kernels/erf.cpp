@@ -18,64 +18,46 @@ HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
 namespace {
 
-#if TOPOS_VECTOR_DOUBLES
-/// Entries of tables of 16 doubles, by the low bits of each lane.
-class Lookup16 {
- public:
-#if HWY_TARGET == HWY_AVX3
-  HWY_INLINE explicit Lookup16(LongVector index) : index_(index) {}
-
-  HWY_INLINE DoubleVector operator()(const double (&table)[16]) const {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const DoubleTag d;
-    return DoubleVector{_mm512_permutex2var_pd(
-        hn::Load(d, table).raw, index_.raw, hn::Load(d, table + 8).raw)};
-  }
-#else
-  HWY_INLINE explicit Lookup16(LongVector index)
-      : index_(hwy::HWY_NAMESPACE::And(
-            index, hwy::HWY_NAMESPACE::Set(LongTag(), 15))) {}
-
-  HWY_INLINE DoubleVector operator()(const double (&table)[16]) const {
-    return hwy::HWY_NAMESPACE::GatherIndex(DoubleTag(), table, index_);
-  }
-#endif
-
- private:
-  LongVector index_;
-};
-#endif
-
 struct Erf {
   static float scalar(float x) { return math::erf(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  /// erf x for 0 <= x < 3.9, within 2^-43.8: erf(x) / x by polynomials around
+  /// erf x for 0 <= x < 3.93, within 2^-43.8: erf(x) / x by polynomials around
   /// multiples of 65/256, good to 2^-44; the argument t is exact but for
-  /// rounding it once.
-  static HWY_INLINE DoubleVector short_erf(DoubleVector x) {
+  /// rounding it once. The two vectors share what they read of the tables.
+  static HWY_INLINE DoublePair short_erf(DoublePair x) {
     namespace hn = hwy::HWY_NAMESPACE;
     const auto shift = constant(rounding_shift);
-    const auto shifted = hn::MulAdd(x, constant(256.0 / 65), shift);
-    const auto t =
-        hn::NegMulAdd(hn::Sub(shifted, shift), constant(65.0 / 256), x);
-    const Lookup16 at(hn::BitCast(LongTag(), shifted));
-    DoubleVector sum = at(erf_quotient[8]);
+    const auto scale = constant(256.0 / 65);
+    const auto width = constant(65.0 / 256);
+    const auto low = hn::MulAdd(x.low, scale, shift);
+    const auto high = hn::MulAdd(x.high, scale, shift);
+    const auto t_low = hn::NegMulAdd(hn::Sub(low, shift), width, x.low);
+    const auto t_high = hn::NegMulAdd(hn::Sub(high, shift), width, x.high);
+    const Lookup16 at_low(hn::BitCast(LongTag(), low));
+    const Lookup16 at_high(hn::BitCast(LongTag(), high));
+    auto y_low = at_low(erf_quotient[8]);
+    auto y_high = at_high(erf_quotient[8]);
     TOPOS_UNROLL
-    for (int k = 7; k >= 0; --k) sum = hn::MulAdd(sum, t, at(erf_quotient[k]));
-    return hn::Mul(x, sum);
+    for (int k = 7; k >= 0; --k) {
+      y_low = hn::MulAdd(y_low, t_low, at_low(erf_quotient[k]));
+      y_high = hn::MulAdd(y_high, t_high, at_high(erf_quotient[k]));
+    }
+    return {hn::Mul(x.low, y_low), hn::Mul(x.high, y_high)};
   }
 
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     namespace hn = hwy::HWY_NAMESPACE;
-    const FloatTag d;
-    const FloatVector magnitude = hn::Abs(x);
+    const FloatTag df;
+    const IntTag di;
     // From 3.92 on the result rounds to 1, as it does for this.
-    const DoublePair wide = promoted(hn::Min(magnitude, hn::Set(d, 3.93f)));
-    const FloatVector y =
-        rounded({short_erf(wide.low), short_erf(wide.high)}, is_open);
-    const FloatMask fits = hn::Ge(magnitude, hn::Set(d, 0x1p-125f));
-    is_open = hn::Or(is_open, hn::Not(fits));
+    const Room magnitude = magnitude_bits(x);
+    const auto greatest = hn::BitCast(di, hn::Set(df, 3.93f));
+    const DoublePair wide =
+        promoted(hn::BitCast(df, hn::Min(magnitude, greatest)));
+    const FloatVector y = rounded(short_erf(wide), room);
+    // Not NaN, and not below 2^-125, where results may be subnormal.
+    limit_bits<0x01000000, 0x7f800000>(magnitude, room);
     return hn::CopySign(y, x);
   }
 

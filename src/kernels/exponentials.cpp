@@ -28,12 +28,11 @@ struct Exp {
   static float scalar(float x) { return math::exp(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     const DoublePair wide = promoted(x);
     const FloatVector y =
-        rounded({short_exp<1>(wide.low), short_exp<1>(wide.high)}, is_open);
-    const FloatMask fits = hn::Lt(hn::Abs(x), hn::Set(FloatTag(), exp_range));
-    is_open = hn::Or(is_open, hn::Not(fits));
+        rounded({short_exp<1>(wide.low), short_exp<1>(wide.high)}, room);
+    limit_magnitude(magnitude_bits(x), exp_range, room);
     return y;
   }
 
@@ -47,18 +46,25 @@ struct Exp {
 #endif
 };
 
-struct Expm1 : SettlesNothing {
+struct Expm1 {
   static float scalar(float x) { return math::expm1(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    const FloatTag d;
-    // From -17.4 on the result rounds to -1.
-    const DoublePair wide = promoted(hn::Max(x, hn::Set(d, -exp_range)));
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
+    const DoublePair wide = promoted(x);
     const FloatVector y =
-        rounded({short_expm1<1>(wide.low), short_expm1<1>(wide.high)}, is_open);
-    is_open = hn::Or(is_open, hn::Not(hn::Lt(x, hn::Set(d, exp_range))));
+        rounded({short_expm1<1>(wide.low), short_expm1<1>(wide.high)}, room);
+    limit_magnitude(magnitude_bits(x), exp_range, room);
     return hn::CopySign(y, x);  // of -0, too
+  }
+
+  /// Far out: from -17.4 on the result rounds to -1.
+  static HWY_INLINE void settle(FloatVector x, FloatVector& y,
+                                FloatMask& is_open) {
+    const FloatTag d;
+    const FloatMask is_least = hn::Le(x, hn::Set(d, -exp_range));
+    y = hn::IfThenElse(is_least, hn::Set(d, -1.0f), y);
+    is_open = hn::AndNot(is_least, is_open);
   }
 #endif
 };

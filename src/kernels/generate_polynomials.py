@@ -7,6 +7,7 @@ Standard error shows how far each polynomial, its coefficients rounded, is from
 its function, relative to it.
 """
 
+import struct
 import sys
 
 from mpmath import mp, mpf
@@ -57,14 +58,25 @@ def rows(values, indent):
     return text + line.rstrip().rstrip(",")
 
 
-def array(name, values, comment):
+def array(name, values, comment, prefix=""):
     lines = "".join("/// " + c + "\n" for c in comment)
-    return (lines + f"inline constexpr double {name}[{len(values)}] = {{\n" +
+    return (lines + f"{prefix}inline constexpr double {name}[{len(values)}] = {{\n" +
             rows(values, "    ") + "\n};\n")
 
 
-def exp2_quotient(r):
-    return mp.expm1(r * mp.log(2)) / r if r != 0 else mp.log(2)
+def exp2_quotient(steps):
+    """(2^(r / steps) - 1) / r."""
+    unit = mp.log(2) / steps
+    return lambda r: mp.expm1(r * unit) / r if r != 0 else unit
+
+
+def exp2_table():
+    """2^(i/16) with i 2^48 subtracted from its bits."""
+    values = []
+    for i in range(16):
+        bits, = struct.unpack("<q", struct.pack("<d", mpf(2)**(mpf(i) / 16)))
+        values += struct.unpack("<d", struct.pack("<q", bits - (i << 48)))
+    return values
 
 
 def atanh_quotient(z):
@@ -101,9 +113,19 @@ def main():
     greatest = ((sqrt2 - 1) / (sqrt2 + 1))**2
     half = mpf(1) / 2
     parts = [
-        array("exp2_quotient", fit("exp2_quotient", exp2_quotient, -half, half,
-                                   8),
+        array("exp2_quotient",
+              fit("exp2_quotient", exp2_quotient(1), -half, half, 8),
               ["(2^r - 1) / r, |r| <= 1/2, in powers of r."]),
+        array("exp2_16_quotient",
+              fit("exp2_16_quotient", exp2_quotient(16), -half, half, 4),
+              ["(2^(r / 16) - 1) / r, |r| <= 1/2, in powers of r."]),
+        array("exp2_16_quotient_longer",
+              fit("exp2_16_quotient_longer", exp2_quotient(16), -half, half, 5),
+              ["The same by one power more."]),
+        array("exp2_16", exp2_table(), [
+            "2^(i/16), less i 2^48 as integers: adding n 2^48, n = i mod 16,",
+            "makes it 2^(n/16)."
+        ], "alignas(64) "),
         array("atanh_quotient",
               fit("atanh_quotient", atanh_quotient, mpf(0), greatest, 5),
               ["2 atanh(s) / s = ln((1 + s) / (1 - s)) / s, |s| <= 3 - 2 sqrt(2),",

@@ -93,13 +93,10 @@ struct Ln : SettlesNothing {
   static float scalar(float x) { return math::ln(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    const FloatTag d;
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     const SplitFloat parts = split(x);
-    const FloatVector y = rounded(logarithm(parts.k, parts.f), is_open);
-    const FloatMask fits = hn::And(hn::Ge(x, hn::Set(d, 0x1p-126f)),
-                                   hn::Le(x, hn::Set(d, 0x1.fffffep127f)));
-    is_open = hn::Or(is_open, hn::Not(fits));
+    const FloatVector y = rounded(logarithm(parts.k, parts.f), room);
+    limit_to_positive(x, room);
     return y;
   }
 #endif
@@ -109,16 +106,16 @@ struct Log1p : SettlesNothing {
   static float scalar(float x) { return math::log1p(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     const FloatTag d;
     const DoublePair wide = promoted(x);
     const SplitSum low = split_sum(wide.low);
     const SplitSum high = split_sum(wide.high);
     const FloatVector y =
-        rounded(logarithm({low.k, high.k}, {low.f, high.f}), is_open);
+        rounded(logarithm({low.k, high.k}, {low.f, high.f}), room);
     const FloatMask fits = hn::And(hn::Gt(x, hn::Set(d, -1.0f)),
                                    hn::Le(x, hn::Set(d, 0x1.fffffep127f)));
-    is_open = hn::Or(is_open, hn::Not(fits));
+    room = hn::IfThenElseZero(hn::RebindMask(IntTag(), fits), room);
     return hn::CopySign(y, x);  // of -0, too
   }
 #endif

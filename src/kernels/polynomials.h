@@ -15,6 +15,29 @@ inline constexpr double exp2_quotient[9] = {
     0x1.ffcb9515a8016p-17, 0x1.63d136366db24p-20, 0x1.b63880a30e9ffp-24
 };
 
+/// (2^(r / 16) - 1) / r, |r| <= 1/2, in powers of r.
+inline constexpr double exp2_16_quotient[5] = {
+    0x1.62e42fefa39efp-5, 0x1.ebfbdff6988c8p-11, 0x1.c6b08d6faa1bep-17,
+    0x1.3b2c4ac7da565p-23, 0x1.5d893e58acc63p-30
+};
+
+/// The same by one power more.
+inline constexpr double exp2_16_quotient_longer[6] = {
+    0x1.62e42fefa39f3p-5, 0x1.ebfbdff82c590p-11, 0x1.c6b08d6f2a289p-17,
+    0x1.3b2ab6fb41213p-23, 0x1.5d897e525c216p-30, 0x1.430a1d08ec681p-37
+};
+
+/// 2^(i/16), less i 2^48 as integers: adding n 2^48, n = i mod 16,
+/// makes it 2^(n/16).
+alignas(64) inline constexpr double exp2_16[16] = {
+    0x1.0000000000000p+0, 0x1.fb5586cf9890fp-1, 0x1.f72b83c7d517bp-1,
+    0x1.f387a6e756238p-1, 0x1.f06fe0a31b715p-1, 0x1.edea64c123422p-1,
+    0x1.ebfdad5362a27p-1, 0x1.eab07dd485429p-1, 0x1.ea09e667f3bcdp-1,
+    0x1.ea11473eb0187p-1, 0x1.eace5422aa0dbp-1, 0x1.ec49182a3f090p-1,
+    0x1.ee89f995ad3adp-1, 0x1.f199bdd85529cp-1, 0x1.f5818dcfba487p-1,
+    0x1.fa4afa2a490dap-1
+};
+
 /// 2 atanh(s) / s = ln((1 + s) / (1 - s)) / s, |s| <= 3 - 2 sqrt(2),
 /// in powers of s^2.
 inline constexpr double atanh_quotient[6] = {

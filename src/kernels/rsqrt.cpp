@@ -21,31 +21,43 @@ struct Rsqrt : SettlesNothing {
   static float scalar(float x) { return math::rsqrt(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  /// x^(-1/2) = y (1 - e)^(-1/2) for e = 1 - x y^2: the series ends with
-  /// 35/128 e^4, and what follows, e^5 / 4, is below 2^-51 as |e| < 2^-9.9.
+#if HWY_TARGET == HWY_AVX3
+  static HWY_INLINE DoublePair estimate(FloatVector, DoublePair x) {
+    return {DoubleVector{_mm512_rsqrt14_pd(x.low.raw)}, DoubleVector {
+              _mm512_rsqrt14_pd(x.high.raw)
+            }};
+  }
+#elif HWY_ARCH_X86
+  static HWY_INLINE DoublePair estimate(FloatVector x, DoublePair) {
+    return promoted(hwy::HWY_NAMESPACE::ApproximateReciprocalSqrt(x));
+  }
+#else
+  static HWY_INLINE DoublePair estimate(FloatVector x, DoublePair) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    return promoted(hn::Div(hn::Set(FloatTag(), 1.0f), hn::Sqrt(x)));
+  }
+#endif
+
+  /// x^(-1/2) = y (1 - e)^(-1/2) for e = 1 - x y^2. AVX-512 gives y within
+  /// 2^-14, so that 35/128 e^4 is below 2^-53; elsewhere y is within 2^-11.4,
+  /// which leaves e^5 / 4, below 2^-53, too.
   static HWY_INLINE DoubleVector improved(DoubleVector x, DoubleVector y) {
     namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET == HWY_AVX3
+    constexpr double series[] = {0.5, 0.375, 0.3125};
+#else
     constexpr double series[] = {0.5, 0.375, 0.3125, 0.2734375};
+#endif
     const auto e = hn::NegMulAdd(hn::Mul(x, y), y, constant(1.0));
     return hn::MulAdd(hn::Mul(y, e), polynomial(series, e), y);
   }
 
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const FloatTag d;
-#if HWY_ARCH_X86
-    // Within 2^-11.4, 2^-14 with AVX-512; which bits, depends on the maker.
-    const FloatVector estimate = hn::ApproximateReciprocalSqrt(x);
-#else
-    const FloatVector estimate = hn::Div(hn::Set(d, 1.0f), hn::Sqrt(x));
-#endif
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     const DoublePair wide = promoted(x);
-    const DoublePair y = promoted(estimate);
-    const FloatVector result = rounded(
-        {improved(wide.low, y.low), improved(wide.high, y.high)}, is_open);
-    const FloatMask fits = hn::And(hn::Ge(x, hn::Set(d, 0x1p-126f)),
-                                   hn::Le(x, hn::Set(d, 0x1.fffffep127f)));
-    is_open = hn::Or(is_open, hn::Not(fits));
+    const DoublePair y = estimate(x, wide);
+    const FloatVector result =
+        rounded({improved(wide.low, y.low), improved(wide.high, y.high)}, room);
+    limit_to_positive(x, room);
     return result;
   }
 #endif

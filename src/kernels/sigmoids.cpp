@@ -27,21 +27,21 @@ struct Tanh : SettlesNothing {
   static float scalar(float x) { return math::tanh(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    const FloatTag d;
-    // From 9.02 on the result rounds to 1. A NaN becomes a number, too, as the
-    // quotient wants.
-    const FloatVector magnitude = hn::Abs(x);
-    const FloatVector ten = hn::Set(d, 10.0f);
-    const DoublePair wide =
-        promoted(hn::IfThenElse(hn::Lt(magnitude, ten), magnitude, ten));
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
+    const FloatTag df;
+    const IntTag di;
+    // From 9.02 on the result rounds to 1. As integers, so that a NaN becomes a
+    // number, as the quotient wants.
+    const Room magnitude = magnitude_bits(x);
+    const auto ten = hn::BitCast(di, hn::Set(df, 10.0f));
+    const DoublePair wide = promoted(hn::BitCast(df, hn::Min(magnitude, ten)));
     const auto two = constant(2.0);
     const auto low = short_expm1<2>(wide.low);
     const auto high = short_expm1<2>(wide.high);
-    const FloatVector y =
-        rounded(quotient({low, high}, {hn::Add(low, two), hn::Add(high, two)}),
-                is_open);
-    is_open = hn::Or(is_open, hn::IsNaN(x));
+    const FloatVector y = rounded(
+        quotient({low, high}, {hn::Add(low, two), hn::Add(high, two)}), room);
+    const auto beyond = hn::Set(di, 0x7f800001);  // NaN
+    room = hn::Min(room, hn::Sub(beyond, magnitude));
     return hn::CopySign(y, x);
   }
 #endif
@@ -52,18 +52,21 @@ struct Logistic {
   static float scalar(float x) { return math::logistic(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
     const FloatTag d;
     // Below -87 results are subnormal. A NaN becomes a number, as the quotient
     // wants.
-    const FloatMask fits = hn::Lt(hn::Abs(x), hn::Set(d, 87.0f));
-    const DoublePair wide = promoted(hn::IfThenElseZero(fits, x));
+    const Room magnitude = magnitude_bits(x);
+    const auto end = hn::BitCast(IntTag(), hn::Set(d, 87.0f));
+    const FloatVector clamped =
+        hn::CopySign(hn::BitCast(d, hn::Min(magnitude, end)), x);
+    const DoublePair wide = promoted(clamped);
     const auto one = constant(1.0);
     const FloatVector y =
         rounded(quotient({one, one}, {hn::Add(short_exp<-1>(wide.low), one),
                                       hn::Add(short_exp<-1>(wide.high), one)}),
-                is_open);
-    is_open = hn::Or(is_open, hn::Not(fits));
+                room);
+    limit_magnitude(magnitude, 87.0f, room);
     return y;
   }
 

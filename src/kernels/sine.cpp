@@ -60,13 +60,11 @@ HWY_INLINE DoubleVector short_sine(DoubleVector x) {
 }
 
 template <int quarters>
-HWY_INLINE FloatVector sine(FloatVector x, FloatMask& is_open) {
+HWY_INLINE FloatVector sine(FloatVector x, Room& room) {
   const DoublePair wide = promoted(x);
-  const FloatVector y =
-      rounded({short_sine<quarters>(wide.low), short_sine<quarters>(wide.high)},
-              is_open);
-  const FloatMask fits = hn::Lt(hn::Abs(x), hn::Set(FloatTag(), 0x1p20f));
-  is_open = hn::Or(is_open, hn::Not(fits));
+  const FloatVector y = rounded(
+      {short_sine<quarters>(wide.low), short_sine<quarters>(wide.high)}, room);
+  limit_magnitude(magnitude_bits(x), 0x1p20f, room);
   return y;
 }
 #endif
@@ -75,8 +73,8 @@ struct Sin : SettlesNothing {
   static float scalar(float x) { return math::sin(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    return sine<0>(x, is_open);
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
+    return sine<0>(x, room);
   }
 #endif
 };
@@ -85,8 +83,8 @@ struct Cos : SettlesNothing {
   static float scalar(float x) { return math::cos(x); }
 
 #if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, FloatMask& is_open) {
-    return sine<1>(x, is_open);
+  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
+    return sine<1>(x, room);
   }
 #endif
 };

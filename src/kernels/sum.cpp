@@ -16,7 +16,7 @@
 // After foreach_target, or it would be compiled for one target only.
 #include <hwy/highway.h>
 
-#include "kernels/simd-inl.h"
+#include "kernels/doubles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -28,27 +28,12 @@ using ops::sum_lanes;
 using std::ptrdiff_t;
 using std::size_t;
 
-using Doubles = hn::ScalableTag<double>;
-using Vector = hn::Vec<Doubles>;
-inline constexpr size_t width = hn::MaxLanes(Doubles());
+using Doubles = doubles::Tag;
+using doubles::load;
+using doubles::Vector;
+using doubles::width;
 // How many vectors the lanes of one sum fill.
 inline constexpr size_t lane_vectors = sum_lanes / width;
-
-HWY_INLINE Vector load(const double* x) { return hn::LoadU(Doubles(), x); }
-
-HWY_INLINE Vector load(const float* x) {
-  const hn::Rebind<float, Doubles> narrow;
-  return hn::PromoteTo(Doubles(), hn::LoadU(narrow, x));
-}
-
-HWY_INLINE Vector load_some(const double* x, size_t count) {
-  return load_first(Doubles(), x, count);
-}
-
-HWY_INLINE Vector load_some(const float* x, size_t count) {
-  const hn::Rebind<float, Doubles> narrow;
-  return hn::PromoteTo(Doubles(), load_first(narrow, x, count));
-}
 
 // The sum of one block of n <= 4096 contiguous elements.
 template <class T>
@@ -66,12 +51,21 @@ HWY_INLINE double sum_of_block(const T* x, size_t n) {
   }
   if (i < n) {
     // A lane is never -0, so the +0 that fills the rest leaves it as it is.
+#if TOPOS_SAFE_MASKS
+    TOPOS_UNROLL
+    for (size_t v = 0; v < lane_vectors; ++v) {
+      const size_t at = i + v * width;
+      if (at < n)
+        sum[v] = hn::Add(sum[v], load(x + at, std::min(width, n - at)));
+    }
+#else
     T rest[sum_lanes] = {};
     for (size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
     TOPOS_UNROLL
     for (size_t v = 0; v < lane_vectors; ++v) {
       sum[v] = hn::Add(sum[v], load(rest + v * width));
     }
+#endif
   }
   // The tree: across vectors first, then within the one that is left.
   TOPOS_UNROLL
@@ -113,14 +107,6 @@ struct Lanes {
   alignas(64) double of[sum_lanes][strip_columns];
 };
 
-HWY_INLINE Vector load_columns(const double* x, size_t count) {
-  return count == width ? load(x) : load_some(x, count);
-}
-
-HWY_INLINE Vector load_columns(const float* x, size_t count) {
-  return count == width ? load(x) : load_some(x, count);
-}
-
 // lane[c] += x[0, c], then x[1, c], ...; `start` sets it to +0 first.
 template <size_t rows, class T>
 HWY_INLINE void add_rows(double* HWY_RESTRICT lane, const T* HWY_RESTRICT x,
@@ -132,8 +118,7 @@ HWY_INLINE void add_rows(double* HWY_RESTRICT lane, const T* HWY_RESTRICT x,
     TOPOS_UNROLL
     for (size_t row = 0; row < rows; ++row) {
       sum = hn::Add(
-          sum,
-          load_columns(x + static_cast<ptrdiff_t>(row) * row_step + c, count));
+          sum, load(x + static_cast<ptrdiff_t>(row) * row_step + c, count));
     }
     hn::Store(sum, d, lane + c);
   }
@@ -181,7 +166,7 @@ HWY_INLINE void close_block(const Lanes& lanes, size_t columns,
     }
     const size_t count = std::min(width, columns - c);
     if (!first_block) {
-      sum[0] = hn::Add(load_some(out + c, count), sum[0]);
+      sum[0] = hn::Add(load(out + c, count), sum[0]);
     }
     if (count == width) {
       hn::StoreU(sum[0], d, out + c);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// \file
@@ -80,7 +81,48 @@ inline void measure(Row& row, const std::function<void()>& ours,
   }
 }
 
+/// As `measure` for any number of programs: the times of each. Programs that
+/// start threads get a moment first, in which the threads of the one before
+/// stop waiting for more.
+inline std::vector<std::vector<double>> measure_in_turn(
+    const std::vector<std::function<void()>>& runs) {
+  constexpr double round_ms = 5;
+  constexpr double budget_ms = 800;
+  std::vector<int> repeats;
+  double once = 0;  // a round of each
+  for (const auto& run : runs) {
+    double ms = time_ms(run, 1);
+    if (ms < 10 * round_ms) ms = time_ms(run, 1);  // warm
+    repeats.push_back(std::clamp(static_cast<int>(round_ms / ms), 1, 100000));
+    once += ms * (repeats.back() + 1);
+  }
+  const int rounds = std::clamp(static_cast<int>(budget_ms / once), 3, 25);
+  std::vector<std::vector<double>> times(runs.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (repeats[i] > 1) runs[i]();  // warm again
+      times[i].push_back(time_ms(runs[i], repeats[i]));
+    }
+  }
+  return times;
+}
+
+/// Makes this the row's rival, unless there is a faster one.
+inline void set_rival_if_faster(Row& row, const std::string& name,
+                                const std::string& version,
+                                std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const double ms = times[times.size() / 2];
+  if (row.rival_ms > 0 && row.rival_ms <= ms) return;
+  row.rival = name;
+  row.rival_version = version;
+  row.rival_ms = ms;
+  row.ratio = ms / row.ours_ms;
+}
+
 std::vector<Row> emit_table(const Options& options);
+std::vector<Row> gemv_table(const Options& options);
 std::vector<Row> makemore_table(const Options& options);
 std::vector<Row> matmul_table(const Options& options);
 std::vector<Row> xla_table(const Options& options);

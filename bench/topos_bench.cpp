@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "product_rivals.h"
 #include "table.h"
 #include "topos/topos.h"
 
@@ -16,9 +17,12 @@ namespace {
 using topos::bench::Row;
 
 void print(const Row& row) {
-  fmt::print("{:<10} {:<16} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f}  {}\n",
-             row.table, row.row, row.threads, row.ours_ms,
-             100 * row.ours_spread, row.rival_ms, row.ratio, row.rival);
+  fmt::print(
+      "{:<10} {:<19} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f} {:>6}  {}\n",
+      row.table, row.row, row.threads, row.ours_ms, 100 * row.ours_spread,
+      row.rival_ms, row.ratio,
+      row.limit_share > 0 ? fmt::format("{:.2f}", row.limit_share) : "",
+      row.rival);
   if (row.text_bytes > 0) {
     fmt::print("{:<27} {} bytes of text, {} operations\n", "", row.text_bytes,
                row.operations);
@@ -49,18 +53,19 @@ int main(int argc, char** argv) {
   std::string json_path;
   topos::bench::Options options;
   app.add_option("--table", table,
-                 "emit, makemore, matmul or xla; all if not named")
-      ->check(CLI::IsMember({"emit", "makemore", "matmul", "xla"}));
+                 "emit, gemv, makemore, matmul or xla; all if not named")
+      ->check(CLI::IsMember({"emit", "gemv", "makemore", "matmul", "xla"}));
   app.add_option("--row", options.pattern, "only rows whose name contains it");
   app.add_option("--threads", options.threads, "threads of both sides")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_path, "writes the rows to this file, too");
   CLI11_PARSE(app, argc, argv);
+  topos::bench::set_rivals_environment(argv, options.threads);
 
   try {
-    fmt::print("{:<10} {:<16} {:>7} {:>11} {:>7} {:>11} {:>7}  {}\n", "table",
-               "row", "threads", "ours ms", "spread", "rival ms", "ratio",
-               "rival");
+    fmt::print("{:<10} {:<19} {:>7} {:>11} {:>7} {:>11} {:>7} {:>6}  {}\n",
+               "table", "row", "threads", "ours ms", "spread", "rival ms",
+               "ratio", "limit", "rival");
     std::vector<Row> rows;
     const auto run = [&](const char* name, auto measure) {
       if (!table.empty() && table != name) return;
@@ -70,6 +75,7 @@ int main(int argc, char** argv) {
       }
     };
     run("emit", topos::bench::emit_table);
+    run("gemv", topos::bench::gemv_table);
     run("makemore", topos::bench::makemore_table);
     run("matmul", topos::bench::matmul_table);
     run("xla", topos::bench::xla_table);

@@ -1,0 +1,143 @@
+#include "product_rivals.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#ifdef TOPOS_BENCH_OPENBLAS
+#include <cblas.h>
+#endif
+#ifdef TOPOS_BENCH_ONEDNN
+#include <fmt/format.h>
+
+#include <dnnl.hpp>
+#endif
+
+namespace topos::bench {
+
+namespace {
+
+#ifdef TOPOS_BENCH_OPENBLAS
+
+ProductRival openblas(const Product& p, const float* left, const float* right,
+                      float* result, int threads) {
+  openblas_set_num_threads(threads);
+  const auto run = [=] {
+    const auto m = static_cast<blasint>(p.m);
+    const auto k = static_cast<blasint>(p.k);
+    const auto n = static_cast<blasint>(p.n);
+    for (std::int64_t entry = 0; entry < p.batch; ++entry) {
+      cblas_sgemm(CblasRowMajor, p.left_transposed ? CblasTrans : CblasNoTrans,
+                  p.right_transposed ? CblasTrans : CblasNoTrans, m, n, k, 1.0f,
+                  left + entry * p.m * p.k, p.left_transposed ? m : k,
+                  right + entry * p.k * p.n, p.right_transposed ? k : n, 0.0f,
+                  result + entry * p.m * p.n, n);
+    }
+  };
+  return {"OpenBLAS", openblas_get_config(), run};
+}
+
+#endif
+
+#ifdef TOPOS_BENCH_ONEDNN
+
+using Memory = dnnl::memory;
+
+Memory::desc matrices(std::int64_t batch, std::int64_t rows,
+                      std::int64_t columns, bool transposed) {
+  const Memory::dims strides = {rows * columns, transposed ? 1 : columns,
+                                transposed ? rows : 1};
+  return {{batch, rows, columns}, Memory::data_type::f32, strides};
+}
+
+Memory of(const Memory::desc& desc, const dnnl::engine& engine,
+          const float* data) {
+  return {desc, engine, const_cast<float*>(data)};
+}
+
+/// With the right operand as it lies, or in the layout that oneDNN likes best.
+ProductRival onednn(const Product& p, const float* left, const float* right,
+                    float* result, bool packed) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::stream stream(engine);
+  // A product of matrices is faster there than a batch of one.
+  const auto shaped = [&](const Memory::desc& desc) {
+    if (p.batch > 1) return desc;
+    const auto& d = desc.data;
+    return Memory::desc({d.dims[1], d.dims[2]}, Memory::data_type::f32,
+                        Memory::dims{d.format_desc.blocking.strides[1],
+                                     d.format_desc.blocking.strides[2]});
+  };
+  const auto a = shaped(matrices(p.batch, p.m, p.k, p.left_transposed));
+  const auto b = shaped(matrices(p.batch, p.k, p.n, p.right_transposed));
+  const auto c = shaped(matrices(p.batch, p.m, p.n, false));
+  const Memory::desc any(b.dims(), Memory::data_type::f32,
+                         Memory::format_tag::any);
+  const dnnl::matmul::primitive_desc description({a, packed ? any : b, c},
+                                                 engine);
+  Memory weights = of(b, engine, right);
+  if (packed) {
+    const Memory best(description.weights_desc(), engine);
+    dnnl::reorder(weights, best)
+        .execute(stream, weights, const_cast<Memory&>(best));
+    stream.wait();
+    weights = best;
+  }
+  const auto run = [primitive = dnnl::matmul(description), stream, weights,
+                    x = of(a, engine, left),
+                    y = of(c, engine, result)]() mutable {
+    primitive.execute(
+        stream,
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}});
+    stream.wait();
+  };
+  const dnnl_version_t* version = dnnl_version();
+  return {
+      packed ? "oneDNN, packed once" : "oneDNN",
+      fmt::format("{}.{}.{}", version->major, version->minor, version->patch),
+      run};
+}
+
+#endif
+
+/// True if the variable was as wanted.
+bool set(const char* name, const std::string& value) {
+  const char* before = std::getenv(name);
+  if (before != nullptr && before == value) return true;
+  setenv(name, value.c_str(), 1);
+  return false;
+}
+
+}  // namespace
+
+std::vector<ProductRival> product_rivals(
+    [[maybe_unused]] const Product& product, [[maybe_unused]] const float* left,
+    [[maybe_unused]] const float* right, [[maybe_unused]] float* result,
+    [[maybe_unused]] int threads) {
+  std::vector<ProductRival> rivals;
+#ifdef TOPOS_BENCH_OPENBLAS
+  rivals.push_back(openblas(product, left, right, result, threads));
+#endif
+#ifdef TOPOS_BENCH_ONEDNN
+  rivals.push_back(onednn(product, left, right, result, false));
+  if (product.kept) {
+    rivals.push_back(onednn(product, left, right, result, true));
+  }
+#endif
+  return rivals;
+}
+
+void set_rivals_environment(char** argv, int threads) {
+  bool ready = set("OMP_NUM_THREADS", std::to_string(threads));
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    ready &= set("OPENBLAS_CORETYPE", "SkylakeX");
+  } else if (__builtin_cpu_supports("avx2")) {
+    ready &= set("OPENBLAS_CORETYPE", "Haswell");
+  }
+#endif
+  if (!ready) execv("/proc/self/exe", argv);
+}
+
+}  // namespace topos::bench

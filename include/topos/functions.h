@@ -102,9 +102,9 @@ Value minimum(Operand a, Operand b);
 Tensor minimum(TensorOperand a, TensorOperand b);
 
 /// a b, but +0 where a = 0 or b = 0, whatever the other is. Derivative
-/// mp(dy, b), mp(dy, a). The derivatives of sqrt, rsqrt, ln, pow, div, exp, sin
-/// and cos multiply by it, so a branch that `select` did not take cannot poison
-/// a gradient with 0 inf.
+/// mp(dy, b), mp(dy, a). The derivatives of sqrt, rsqrt, ln, log1p, pow, div,
+/// exp, expm1, sin and cos multiply by it, so a branch that `select` did not
+/// take cannot poison a gradient with 0 inf.
 Value masked_product(Operand a, Operand b);
 Tensor masked_product(TensorOperand a, TensorOperand b);
 
@@ -115,9 +115,18 @@ Tensor masked_product(TensorOperand a, TensorOperand b);
 Value exp(Operand x);
 Tensor exp(TensorOperand x);
 
+/// e^x - 1 without cancellation near 0; derivative mp(dy, y + 1).
+Value expm1(Operand x);
+Tensor expm1(TensorOperand x);
+
 /// The natural logarithm; NaN below zero. Derivative mp(dy, 1/x).
 Value ln(Operand x);
 Tensor ln(TensorOperand x);
+
+/// ln(1 + x) without cancellation near 0; NaN below -1. Derivative
+/// mp(dy, 1/(1 + x)).
+Value log1p(Operand x);
+Tensor log1p(TensorOperand x);
 
 /// The square root (IEEE); NaN below zero. Derivative mp(dy, 0.5/y).
 Value sqrt(Operand x);
@@ -209,6 +218,10 @@ Tensor stop_gradient(TensorOperand x);
 /// The index along `axis`, in an integer or floating dtype.
 Value iota(Tape& tape, const Type& type, int axis, Site site = Site::here());
 Tensor iota(const Type& type, int axis, Site site = Site::here());
+
+/// The same, on the tape of `like`.
+Value iota_like(Operand like, const Type& type, int axis);
+Tensor iota_like(TensorOperand like, const Type& type, int axis);
 
 /// A constant of the given type, on the tape of `like`.
 Value full_like(Operand like, const Type& type, Number number);
@@ -374,6 +387,11 @@ Value layer_norm(Operand x, Operand scale, Operand shift,
 Tensor layer_norm(TensorOperand x, TensorOperand scale, TensorOperand shift,
                   double epsilon = 1e-5);
 
+/// (x rsqrt(mean(x x) + epsilon)) scale along the last axis [Zhang & Sennrich
+/// 2019]. `scale` has the last axis's extent.
+Value rms_norm(Operand x, Operand scale, double epsilon = 1e-5);
+Tensor rms_norm(TensorOperand x, TensorOperand scale, double epsilon = 1e-5);
+
 /// The two forms of gelu [Hendrycks & Gimpel 2016].
 enum class GeluForm : std::uint8_t { erf, tanh };
 
@@ -382,6 +400,10 @@ enum class GeluForm : std::uint8_t { erf, tanh };
 /// usual formula written so that it keeps its relative accuracy below zero.
 Value gelu(Operand x, GeluForm form = GeluForm::erf);
 Tensor gelu(TensorOperand x, GeluForm form = GeluForm::erf);
+
+/// x logistic(x) [Elfwing et al. 2017].
+Value silu(Operand x);
+Tensor silu(TensorOperand x);
 
 /// The mean over all rows of -log_softmax(logits)[target].
 ///

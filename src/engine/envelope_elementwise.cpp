@@ -50,6 +50,13 @@ double moved_by(const ops::Rsqrt&, std::span<const double> x,
   return 0.5 / std::sqrt(near) * (e[0] / near);
 }
 
+/// The slope 1 / (1 + x) is steepest at the near end; beyond -1 there is none.
+double moved_by(const ops::Log1p&, std::span<const double> x,
+                std::span<const double> e) {
+  const double near = 1 + x[0] - e[0];
+  return near > 0 ? e[0] / near : undecided;
+}
+
 /// The slope of a sine changes by at most e within e, and is at most 1.
 double moved_by(const ops::Sin&, std::span<const double> x,
                 std::span<const double> e) {

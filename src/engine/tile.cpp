@@ -30,7 +30,8 @@ constexpr std::int64_t least_product_rows = 32;
 bool is_elementary(const ops::Any& op) {
   return std::visit(
       []<class Op>(const Op&) {
-        return std::is_same_v<Op, ops::Exp> || std::is_same_v<Op, ops::Ln> ||
+        return std::is_same_v<Op, ops::Exp> || std::is_same_v<Op, ops::Expm1> ||
+               std::is_same_v<Op, ops::Ln> || std::is_same_v<Op, ops::Log1p> ||
                std::is_same_v<Op, ops::Tanh> || std::is_same_v<Op, ops::Erf> ||
                std::is_same_v<Op, ops::Logistic> ||
                std::is_same_v<Op, ops::Pow> || std::is_same_v<Op, ops::Sin> ||

@@ -219,6 +219,14 @@ Value iota(Tape& tape, const Type& type, int axis, Site site) {
   });
 }
 
+Value iota_like(Operand like, const Type& type, int axis) {
+  Call call({"iota_like", false, 0}, std::span(&like, 1));
+  return call.record([&](Recording& recording, const auto&, const auto&) {
+    const ops::Iota op = ops::Iota::make({}, type, axis);
+    return recording.append(op, op.infer({}), {}, call.site());
+  });
+}
+
 Value full_like(Operand like, const Type& type, Number number) {
   Call call({"full_like", false, 0}, std::span(&like, 1));
   return call.record([&](Recording& recording, const auto&, const auto&) {

@@ -18,10 +18,12 @@
 #include "ops/elementwise.h"
 #include "ops/erf.h"
 #include "ops/exp.h"
+#include "ops/expm1.h"
 #include "ops/gather.h"
 #include "ops/iota.h"
 #include "ops/is_finite.h"
 #include "ops/ln.h"
+#include "ops/log1p.h"
 #include "ops/log_softmax.h"
 #include "ops/logical_and.h"
 #include "ops/logical_not.h"
@@ -104,6 +106,7 @@ using All = Catalog<
     Equal,
     Erf,
     Exp,
+    Expm1,
     Gather,
     Greater,
     GreaterEqual,
@@ -112,6 +115,7 @@ using All = Catalog<
     Less,
     LessEqual,
     Ln,
+    Log1p,
     LogSoftmax,
     LogSumExp,
     LogicalAnd,

@@ -9,6 +9,8 @@
 #include "ops/layer_norm.h"
 #include "ops/mse.h"
 #include "ops/operation.h"
+#include "ops/rms_norm.h"
+#include "ops/silu.h"
 #include "ops/variance.h"
 
 namespace topos::ops {
@@ -44,7 +46,7 @@ struct CompositeCatalog {
 };
 
 /// Every composite, in alphabetical order.
-using AllComposites =
-    CompositeCatalog<CrossEntropy, Gelu, LayerNorm, Mse, Variance>;
+using AllComposites = CompositeCatalog<CrossEntropy, Gelu, LayerNorm, Mse,
+                                       RmsNorm, Silu, Variance>;
 
 }  // namespace topos::ops

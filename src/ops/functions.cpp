@@ -148,6 +148,11 @@ Tensor iota(const Type& type, int axis, Site site) {
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): as its overload.
+Tensor iota_like(TensorOperand like, const Type& type, int axis) {
+  return iota(type, axis, like.site);
+}
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as its overload.
 Tensor full_like(TensorOperand like, const Type& type, Number number) {
   return guarded("full_like", {}, like.site, [&] {
     return Tensor::full({type.dtype, {}}, number).broadcasted(type.shape);

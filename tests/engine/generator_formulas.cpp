@@ -3,7 +3,7 @@
 namespace topos::test {
 
 void Generator::composite() {
-  switch (below(6)) {
+  switch (below(8)) {
     case 0: {
       const Known x = floating();
       const Axes axes = some_axes(x.type.shape, false);
@@ -29,6 +29,15 @@ void Generator::composite() {
       const Value x = floating().value;
       const GeluForm form = chance(0.5) ? GeluForm::tanh : GeluForm::erf;
       return record([=] { return gelu(x, form); });
+    }
+    case 5: {
+      const Value x = floating().value;
+      return record([=] { return silu(x); });
+    }
+    case 6: {
+      const Known x = floating(1);
+      const Value scale = value_of({x.type.dtype, {x.type.shape[-1]}});
+      return record([=] { return rms_norm(x.value, scale); });
     }
     default: {
       const Known x = floating();

@@ -46,7 +46,8 @@ const std::vector<Case>& cases() {
        -1,
        1,
        [](Tape&, Values x) {
-         return mse(gelu(layer_norm(x[0], x[1], x[2], 0.1)), x[3]);
+         return mse(gelu(layer_norm(x[0], x[1], x[2], 0.1)), x[3]) +
+                mse(silu(rms_norm(x[0], x[1], 0.1)), x[3]);
        }},
       {"moments",
        {{3, 4}},
@@ -63,7 +64,8 @@ const std::vector<Case>& cases() {
        [](Tape&, Values x) {
          return ln(x[0]) * sqrt(x[1]) + rsqrt(x[0]) * exp(x[1]) +
                 pow(x[0], x[1]) + sin(x[0]) * cos(x[1]) +
-                logistic(x[0] * x[1]) - erf(x[1] / x[0]);
+                logistic(x[0] * x[1]) - erf(x[1] / x[0]) +
+                log1p(x[0]) * expm1(x[1]);
        }},
       {"piecewise",
        {{6}, {6}},

@@ -40,6 +40,12 @@ inline Value record(const ops::LayerNorm& op, Tape&, std::span<const Value> x) {
 inline Value record(const ops::Mse&, Tape&, std::span<const Value> x) {
   return mse(x[0], x[1]);
 }
+inline Value record(const ops::RmsNorm& op, Tape&, std::span<const Value> x) {
+  return rms_norm(x[0], x[1], op.epsilon);
+}
+inline Value record(const ops::Silu&, Tape&, std::span<const Value> x) {
+  return silu(x[0]);
+}
 inline Value record(const ops::Variance& op, Tape&, std::span<const Value> x) {
   return variance(x[0], op.axes, op.keep);
 }

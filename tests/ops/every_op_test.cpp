@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <map>
@@ -339,9 +340,9 @@ bool all_finite(const Tensor& x) {
   return true;
 }
 
-/// Operands of the given types: f64 elements that differ from each other and
-/// from 0 by more than differences move them, so that nothing is near a tie;
-/// indices below `bound`.
+/// Operands of the given types: f64 elements that differ from each other, from
+/// 0 and from -1, where log1p ends, by more than differences move them, so that
+/// nothing is near a tie; indices below `bound`.
 std::vector<Tensor> random_operands(std::span<const Type> types,
                                     bool only_positive, std::int64_t bound,
                                     test::Random& random) {
@@ -355,7 +356,7 @@ std::vector<Tensor> random_operands(std::span<const Type> types,
         do {
           at = 33 + 2 * random.below(128);
           if (!only_positive && random.below(2) == 0) at = -at;
-        } while (!used.insert(at).second);
+        } while (std::abs(at + 128) < 32 || !used.insert(at).second);
         elements.push_back(static_cast<double>(at) / 128);
       }
       result.emplace_back(type.shape, elements);

@@ -1,8 +1,5 @@
 #include "gpt.h"
 
-#include <cmath>
-#include <limits>
-
 namespace models {
 
 using namespace topos;
@@ -35,6 +32,15 @@ class Declaration {
     return {tape_, name, count, width};
   }
 
+  nn::MultiHeadAttention attention(const std::string& name,
+                                   const GptOptions& gpt) {
+    const nn::AttentionOptions options = {.causal = true, .initializer = small};
+    if (is_drawn_) {
+      return {tape_, name, gpt.width, gpt.heads, random_, options};
+    }
+    return {tape_, name, gpt.width, gpt.heads, options};
+  }
+
   LayerNorm norm(const std::string& name, int width) {
     return {tape_.parameter(name + ".scale", Tensor::full({f32, {width}}, 1)),
             tape_.parameter(name + ".shift", Tensor::zeros({f32, {width}}))};
@@ -43,9 +49,7 @@ class Declaration {
   GptBlock block(const std::string& name, const GptOptions& options) {
     const int width = options.width;
     return {norm(name + ".attention_norm", width),
-            {options.heads,
-             linear(name + ".attention.query_key_value", width, 3 * width),
-             linear(name + ".attention.output", width, width)},
+            attention(name + ".attention", options),
             norm(name + ".network_norm", width),
             linear(name + ".widen", width, 4 * width),
             linear(name + ".narrow", 4 * width, width)};
@@ -57,43 +61,15 @@ class Declaration {
   SplitMix random_;
 };
 
-/// [T, T]: position i sees j <= i.
-Value causal_mask(Tape& tape, int time) {
-  const Type type = {i32, {time, time}};
-  return greater_equal(iota(tape, type, 0), iota(tape, type, 1));
-}
-
 }  // namespace
 
 Value LayerNorm::operator()(Operand x) const {
   return layer_norm(x, scale, shift);
 }
 
-Value CausalAttention::operator()(Operand x, Value seen) const {
+Value GptBlock::operator()(Operand x) const {
   const Frame frame(x.site);
-  const Shape shape = x.type().shape;
-  const std::int64_t batch = shape[0];
-  const std::int64_t time = shape[1];
-  const std::int64_t depth = shape[2] / heads;
-  // [B, T, 3 H D] to three of [B, H, T, D].
-  const Value all =
-      permute(reshape(query_key_value(x), {batch, time, 3, heads, depth}),
-              {2, 0, 3, 1, 4});
-  const auto part = [&](int which) {
-    return reshape(topos::narrow(all, 0, which, 1),
-                   {batch, heads, time, depth});
-  };
-  const Value scores = matmul(part(0), transpose(part(1))) /
-                       std::sqrt(static_cast<double>(depth));
-  constexpr float never = -std::numeric_limits<float>::infinity();
-  const Value weights = softmax(select(seen, scores, never));
-  return output(
-      reshape(permute(matmul(weights, part(2)), {0, 2, 1, 3}), shape));
-}
-
-Value GptBlock::operator()(Operand x, Value seen) const {
-  const Frame frame(x.site);
-  const Value y = x.value() + attention(attention_norm(x), seen);
+  const Value y = x.value() + attention(attention_norm(x));
   return y + narrow(gelu(widen(network_norm(y)), GeluForm::tanh));
 }
 
@@ -103,8 +79,7 @@ Gpt Gpt::declared(Tape& tape, const GptOptions& options) {
              declaration.embedding("positions", options.time, options.width),
              {},
              declaration.norm("last_norm", options.width),
-             std::nullopt,
-             causal_mask(tape, options.time)};
+             std::nullopt};
   for (int i = 0; i < options.layers; ++i) {
     gpt.blocks.push_back(
         declaration.block("blocks." + std::to_string(i), options));
@@ -119,7 +94,7 @@ Gpt Gpt::declared(Tape& tape, const GptOptions& options) {
 Value Gpt::operator()(Operand index) const {
   const Frame frame(index.site);
   Value x = tokens(index) + positions.weight;
-  for (const GptBlock& block : blocks) x = block(x, seen);
+  for (const GptBlock& block : blocks) x = block(x);
   x = last_norm(x);
   return head ? (*head)(x) : matmul(x, transpose(tokens.weight));
 }

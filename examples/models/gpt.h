@@ -55,30 +55,15 @@ struct LayerNorm {
   }
 };
 
-/// Self-attention in which no position sees a later one.
-struct CausalAttention {
-  int heads;
-  topos::nn::Linear query_key_value;
-  topos::nn::Linear output;
-
-  /// [B, T, C] to [B, T, C]. `seen` is [T, T]: which position sees which.
-  topos::Value operator()(topos::Operand x, topos::Value seen) const;
-
-  void visit(auto&& visitor) const {
-    visitor("query_key_value", query_key_value);
-    visitor("output", output);
-  }
-};
-
 struct GptBlock {
   LayerNorm attention_norm;
-  CausalAttention attention;
+  topos::nn::MultiHeadAttention attention;
   LayerNorm network_norm;
   topos::nn::Linear widen;
   topos::nn::Linear narrow;
 
   /// [B, T, C] to [B, T, C].
-  topos::Value operator()(topos::Operand x, topos::Value seen) const;
+  topos::Value operator()(topos::Operand x) const;
 
   void visit(auto&& visitor) const {
     visitor("attention_norm", attention_norm);
@@ -95,7 +80,6 @@ struct Gpt {
   std::vector<GptBlock> blocks;
   LayerNorm last_norm;
   std::optional<topos::nn::Linear> head;
-  topos::Value seen;  ///< [T, T], true from the first position to one's own
 
   static Gpt declared(topos::Tape& tape, const GptOptions& options);
 

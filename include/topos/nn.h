@@ -202,6 +202,63 @@ struct Embedding {
   Value weight;
 };
 
+struct AttentionOptions {
+  /// No position sees a later one.
+  bool causal = false;
+  bool bias = true;
+  DType dtype = f32;
+  /// Called for the weight, then for the bias, of either projection.
+  Initializer initializer = xavier;
+};
+
+/// Self-attention [Vaswani et al. 2017]. The width is cut into heads of D =
+/// width / heads, and in each of them a position is a mean of all positions'
+/// values,
+///
+///     softmax((q / sqrt D) k') v
+///
+///   query_key_value  a Linear from width to 3 width: all heads' q, then k, v
+///   output           a Linear from width to width
+struct MultiHeadAttention {
+  /// Declares the parameters with payloads drawn from `random`.
+  ///
+  /// \throws UsageError  a name is taken; the tape is sealed
+  /// \throws ShapeError  `heads` is not positive or does not divide the width
+  /// \throws DTypeError  the dtype is not floating
+  MultiHeadAttention(Tape& tape, std::string_view name, std::int64_t width,
+                     std::int64_t heads, SplitMix& random,
+                     const AttentionOptions& options = {},
+                     Site site = Site::here());
+
+  /// Declares them by type alone, to be filled before a session opens.
+  MultiHeadAttention(Tape& tape, std::string_view name, std::int64_t width,
+                     std::int64_t heads, const AttentionOptions& options = {},
+                     Site site = Site::here());
+
+  /// \param x  [batch, time, width]
+  /// \return   of the same type
+  ///
+  /// Cost: 8 width width + 4 width time flops a position when run. The mask is
+  /// a comparison of two iotas and is never stored.
+  /// \throws ShapeError  x is shaped otherwise
+  /// \throws DTypeError  the dtype is not the weights'
+  Value operator()(Operand x) const;
+
+  void visit(auto&& visitor) const {
+    visitor("query_key_value", query_key_value);
+    visitor("output", output);
+  }
+
+  std::int64_t heads;
+  bool causal;
+  Linear query_key_value;
+  Linear output;
+
+ private:
+  MultiHeadAttention(std::int64_t heads, bool causal,
+                     std::pair<Linear, Linear> projections);
+};
+
 // ---- Losses ------------------------------------------------------------
 
 /// The losses are composites among the operations: see `functions.h`.
@@ -209,6 +266,12 @@ using topos::cross_entropy;
 using topos::mse;
 
 // ---- Optimizers --------------------------------------------------------
+
+/// What one input or parameter holds at the next step.
+struct Update {
+  Value input;
+  Value next;
+};
 
 struct SgdOptions {
   /// Heavy-ball momentum [Polyak 1964]; 0: none, and no state.
@@ -226,12 +289,6 @@ class Sgd {
  public:
   /// \throws UsageError  the momentum is negative or not finite
   explicit Sgd(SgdOptions options = {}, Site site = Site::here());
-
-  /// What one input or parameter holds at the next step.
-  struct Update {
-    Value input;
-    Value next;
-  };
 
   /// Records the update of every parameter, for an entry to carry:
   ///
@@ -272,6 +329,48 @@ class Sgd {
  private:
   double momentum_;
   std::vector<Tensor> velocities_;
+};
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  /// 0: Adam [Kingma & Ba 2015].
+  double decay = 0.01;
+  /// Of the count of steps, an input `<name>.steps`.
+  std::string name = "adamw";
+};
+
+/// Adam with decoupled weight decay [Loshchilov & Hutter 2019]:
+///
+///     t' = t + 1,  c1 = -expm1(t' ln beta1),  c2 = -expm1(t' ln beta2)
+///     m' = beta1 m + (1 - beta1) g
+///     v' = beta2 v + (1 - beta2) (g g)
+///     p' = p (1 - rate decay)
+///          - ((rate / c1) m') / (sqrt(v') rsqrt(c2) + epsilon)
+///
+/// c1 is 1 - beta1^t', and keeps its relative accuracy at the first steps.
+class AdamW {
+ public:
+  /// \throws UsageError  a beta is not in [0, 1), or epsilon or the decay is
+  ///                     negative or not finite
+  explicit AdamW(AdamWOptions options = {}, Site site = Site::here());
+
+  /// Records the update of every parameter, for an entry to carry, as
+  /// Sgd::record does. The first update is that of the count of steps, an i32
+  /// scalar; each parameter's is preceded by those of its two moments, inputs
+  /// `<parameter>.first_moment` and `<parameter>.second_moment`. Carried inputs
+  /// start as zeros. To decay some parameters only, record them with an AdamW
+  /// of another name.
+  ///
+  /// \param rate  a number or a floating scalar, cast to each parameter's dtype
+  /// \throws ShapeError, DTypeError  as Sgd::record
+  /// \throws UsageError  there is no gradient; the name of a state is taken
+  std::vector<Update> record(Tape& tape, std::span<const Gradient> gradients,
+                             Operand rate) const;
+
+ private:
+  AdamWOptions options_;
 };
 
 }  // namespace topos::nn

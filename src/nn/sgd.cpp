@@ -4,7 +4,8 @@
 #include <cmath>
 #include <string>
 #include <utility>
-#include <variant>
+
+#include "optimizer.h"
 
 namespace topos::nn {
 
@@ -22,46 +23,6 @@ V next_parameter(const V& parameter, const Rate& rate, const V& velocity) {
   return parameter - rate * velocity;
 }
 
-/// The rate in the dtype of the parameter that it moves.
-template <class V, class Rate>
-Rate rate_for(DType dtype, const Rate& rate) {
-  const V* value = std::get_if<V>(&rate.what);
-  if (value == nullptr || value->dtype() == dtype) return rate;
-  return Rate(cast(rate, dtype), rate.site);
-}
-
-template <class V, class Rate>
-void check_rate(const Rate& rate) {
-  const V* value = std::get_if<V>(&rate.what);
-  if (value == nullptr) return;
-  const Type type = value->type();
-  if (!is_floating(type.dtype)) {
-    throw DTypeError("the rate is " + type.text() + ", not floating");
-  }
-  if (type.shape.rank() != 0) {
-    throw ShapeError("the rate is " + type.text() + ", not a scalar");
-  }
-}
-
-void check_gradient(const std::string& parameter, const Type& type,
-                    const Type& gradient) {
-  if (gradient == type) return;
-  const std::string message = "the gradient of \"" + parameter + "\", " +
-                              type.text() + ", is " + gradient.text();
-  if (gradient.dtype != type.dtype) throw DTypeError(message);
-  throw ShapeError(message);
-}
-
-template <class F>
-auto at_line(std::string_view asked, Site site, F&& f) {
-  try {
-    return f();
-  } catch (Error& error) {
-    error.add_context(site.text() + ": " + std::string(asked) + ": ");
-    throw;
-  }
-}
-
 }  // namespace
 
 Sgd::Sgd(SgdOptions options, Site site) : momentum_(options.momentum) {
@@ -73,17 +34,14 @@ Sgd::Sgd(SgdOptions options, Site site) : momentum_(options.momentum) {
   });
 }
 
-std::vector<Sgd::Update> Sgd::record(Tape& tape,
-                                     std::span<const Gradient> gradients,
-                                     Operand rate) const {
+std::vector<Update> Sgd::record(Tape& tape, std::span<const Gradient> gradients,
+                                Operand rate) const {
   const Frame frame(rate.site);
   return at_line("Sgd::record", rate.site, [&] {
     // An error leaves the tape as it was.
     Transaction transaction(tape, rate.site);
     check_rate<Value>(rate);
-    for (const auto& [parameter, gradient] : gradients) {
-      check_gradient(tape.name(parameter), parameter.type(), gradient.type());
-    }
+    check_gradients(tape, gradients);
 
     std::vector<Update> updates;
     for (const auto& [parameter, gradient] : gradients) {

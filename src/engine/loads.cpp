@@ -8,6 +8,20 @@
 
 namespace topos::engines {
 
+namespace {
+
+/// Repeats the first `period` elements until there are n: copies double.
+template <class T>
+void repeat(T* out, std::size_t period, std::size_t n) {
+  for (std::size_t done = period; done < n;) {
+    const std::size_t count = std::min(done, n - done);
+    std::memcpy(out + done, out, count * sizeof(T));
+    done += count;
+  }
+}
+
+}  // namespace
+
 LoadFunction load_function(DType dtype) {
   return visit_dtype(dtype, []<class T>() -> LoadFunction {
     return [](const std::byte* base, const Layout& layout, std::int64_t start,
@@ -30,6 +44,10 @@ LoadFunction load_function(DType dtype) {
       }
       const std::int64_t inner = layout.shape[-1];
       const std::int64_t stride = layout.strides[-1];
+      const auto total = static_cast<std::int64_t>(n);
+      const bool repeats = rank == 2 && layout.strides[0] == 0 && inner < total;
+      T* const first = out;
+      if (repeats) n = static_cast<std::size_t>(inner);
       std::int64_t inner_index = index[static_cast<std::size_t>(rank - 1)];
       while (n > 0) {
         const auto run = static_cast<std::size_t>(std::min<std::int64_t>(
@@ -54,6 +72,10 @@ LoadFunction load_function(DType dtype) {
           at -= layout.strides[axis] * layout.shape[axis];
           i = 0;
         }
+      }
+      if (repeats) {
+        repeat(first, static_cast<std::size_t>(inner),
+               static_cast<std::size_t>(total));
       }
     };
   });

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/tile_kernels.h"
 #include "tensor/visit.h"
 #include "topos/error.h"
 
@@ -104,17 +105,67 @@ class TileProgram::Builder {
       if (instruction.row != nullptr) {
         instruction.kind = Instruction::Kind::row;
         reads = Extent::full;
-      } else {
-        instruction.tile = tile_of(node.op, last.dtype);
+        tile_.cost_ += work * (is_elementary(node.op) ? 12.0 : 0.4);
       }
+      const kernels::Scalars scalars =
+          instruction.row == nullptr
+              ? choose_tile_function(instruction, member, operands, work)
+              : 0;
       for (std::uint32_t operand : operands) {
-        instruction.operands[instruction.operand_count++] =
-            read(operand, reads);
+        const std::uint32_t i = instruction.operand_count++;
+        instruction.operands[i] = (scalars >> i & 1) != 0
+                                      ? repeated_element(operand)
+                                      : read(operand, reads);
       }
-      tile_.cost_ += work * (is_elementary(node.op) ? 12.0 : 0.4);
     }
     instruction.result = slot_of_result(member, node);
     tile_.instructions_.push_back(instruction);
+  }
+
+  /// Sets the loop of an elementwise instruction; the operands that it takes as
+  /// one element each.
+  kernels::Scalars choose_tile_function(Instruction& instruction,
+                                        const Group::Member& member,
+                                        std::span<const std::uint32_t> operands,
+                                        double work) {
+    const Node& node = program_.list.nodes[member.node];
+    const DType dtype = program_.list.nodes[operands.back()].type.dtype;
+    kernels::Scalars scalars = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (is_repeated_element(operands[i])) scalars |= 1u << i;
+    }
+    if (scalars != 0) {
+      instruction.tile = tile_kernel(node.op, dtype, scalars);
+      if (instruction.tile == nullptr) scalars = 0;
+    }
+    if (scalars == 0) instruction.tile = tile_kernel(node.op, dtype, 0);
+    const bool is_fast = instruction.tile != nullptr;
+    if (!is_fast) instruction.tile = tile_of(node.op, dtype);
+    const double elementary = is_fast ? 1.0 : 12.0;
+    const double cheap = is_fast ? 0.1 : 0.4;
+    tile_.cost_ += work * (is_elementary(node.op) ? elementary : cheap);
+    return scalars;
+  }
+
+  /// Whether all positions of an operand from outside are one element.
+  bool is_repeated_element(std::uint32_t operand) const {
+    const Access& access = accesses_[operand];
+    if (computed_.contains(access.root)) return false;
+    const Layout layout = access.layout.collapsed();
+    return layout.shape.rank() == 1 && layout.strides[0] == 0;
+  }
+
+  std::uint32_t repeated_element(std::uint32_t operand) {
+    const Access& access = accesses_[operand];
+    Slot slot;
+    slot.element_bytes = size_bytes(program_.list.nodes[operand].type.dtype);
+    slot.in_memory = true;
+    slot.moves = false;
+    slot.node = access.root;
+    slot.first_byte =
+        access.layout.offset * static_cast<std::int64_t>(slot.element_bytes);
+    read_otherwise_.insert(access.root);
+    return add_slot(slot);
   }
 
   static ops::TileFunction tile_of(const ops::Any& op, DType dtype) {
@@ -216,6 +267,8 @@ class TileProgram::Builder {
         return static_cast<std::uint32_t>(load.slot);
       }
     }
+    const bool repeats = repeats_in_tiles(access.layout, reads);
+    slot.is_kept = repeats;
     const auto at = add_slot(slot);
     loads_of_.emplace(access.root, tile_.loads_.size());
     Instruction instruction;
@@ -223,9 +276,17 @@ class TileProgram::Builder {
     instruction.extent = reads;
     instruction.result = at;
     instruction.load = static_cast<std::uint32_t>(tile_.loads_.size());
-    tile_.loads_.push_back({load_function(dtype), access.root, at, layout});
+    tile_.loads_.push_back(
+        {load_function(dtype), access.root, at, layout, repeats});
     tile_.instructions_.push_back(instruction);
     return at;
+  }
+
+  /// Whether a tile finds the elements that the one before it did.
+  bool repeats_in_tiles(const Layout& layout, Extent reads) const {
+    const std::int64_t columns = reads == Extent::full ? group_.columns : 1;
+    const auto rows = layout.reshaped(Shape{group_.rows, columns});
+    return rows && rows->strides[0] == 0;
   }
 
   void note_direct(const Access& access, Extent reads) {
@@ -318,7 +379,9 @@ class TileProgram::Builder {
     const auto place = [&](Slot& slot) {
       const std::size_t bytes =
           aligned(elements(slot.extent) * slot.element_bytes);
-      if (const auto found = free.find(bytes); found != free.end()) {
+      // What is kept may not lie where an earlier instruction writes.
+      const auto found = slot.is_kept ? free.end() : free.find(bytes);
+      if (found != free.end()) {
         slot.scratch = found->second;
         free.erase(found);
       } else {
@@ -328,13 +391,22 @@ class TileProgram::Builder {
     };
     const auto release = [&](std::uint32_t at, std::size_t i) {
       const Slot& slot = tile_.slots_[at];
-      if (slot.in_memory || last[at] != i) return;
+      if (slot.in_memory || slot.is_kept || last[at] != i) return;
       last[at] = SIZE_MAX;  // once
       free.emplace(aligned(elements(slot.extent) * slot.element_bytes),
                    slot.scratch);
     };
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       Slot& result = tile_.slots_[instructions[i].result];
+      if (instructions[i].kind == Instruction::Kind::tile) {
+        // Written over an operand of the same size, which stays in L1.
+        for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
+          const std::uint32_t operand = instructions[i].operands[k];
+          if (tile_.slots_[operand].element_bytes == result.element_bytes) {
+            release(operand, i);
+          }
+        }
+      }
       if (!result.in_memory) place(result);
       for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
         release(instructions[i].operands[k], i);
@@ -453,14 +525,19 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
                       std::int64_t end) const {
   auto* const pointers = reinterpret_cast<std::byte**>(worker);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i].in_memory) pointers[i] = worker + slots_[i].scratch;
+    const Slot& slot = slots_[i];
+    if (!slot.in_memory) {
+      pointers[i] = worker + slot.scratch;
+    } else if (!slot.moves) {
+      pointers[i] = addresses[slot.node] + slot.first_byte;
+    }
   }
   for (std::int64_t tile = begin; tile < end; ++tile) {
     const std::int64_t first_row = tile * tile_rows_;
     const std::int64_t rows = std::min(tile_rows_, rows_ - first_row);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
-      if (!slot.in_memory) continue;
+      if (!slot.in_memory || !slot.moves) continue;
       const std::int64_t first =
           slot.extent == Extent::full ? first_row * columns_ : first_row;
       pointers[i] = addresses[slot.node] + slot.first_byte +
@@ -487,6 +564,7 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
           break;
         case Instruction::Kind::load: {
           const Load& load = loads_[step.load];
+          if (load.repeats && tile != begin) break;
           const std::int64_t start =
               step.extent == Extent::full ? first_row * columns_ : first_row;
           load.function(addresses[load.node], load.layout, start,

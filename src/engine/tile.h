@@ -56,10 +56,12 @@ class TileProgram {
   }
 
  private:
-  /// The elements of a value in a tile: memory that moves on with the tiles,
-  /// or scratch that stays.
+  /// The elements of a value in a tile: memory that moves on with the tiles
+  /// (unless it is one element for all), or scratch that stays.
   struct Slot {
     bool in_memory = false;
+    bool moves = true;            // in memory: with the tiles
+    bool is_kept = false;         // in scratch: from tile to tile
     std::uint32_t node = 0;       // in memory: whose elements
     std::int64_t first_byte = 0;  // in memory: of the layout's first element
     std::size_t scratch = 0;      // in scratch: from the worker's first byte
@@ -72,6 +74,7 @@ class TileProgram {
     std::uint32_t node;
     std::size_t slot;
     Layout layout;
+    bool repeats;  // the same elements in each tile: loaded once
   };
 
   struct Instruction {

@@ -1,0 +1,130 @@
+// From operations to kernels: one overload each.
+
+#include "engine/tile_kernels.h"
+
+#include <optional>
+
+#include "kernels/elementary.h"
+
+namespace topos::engines {
+
+namespace {
+
+using kernels::Arithmetic;
+using kernels::Number;
+using ops::TileFunction;
+
+std::optional<Number> number(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return Number::f32;
+    case DType::f64:
+      return Number::f64;
+    case DType::i32:
+      return Number::i32;
+    case DType::i64:
+    case DType::boolean:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// What a kernel is looked up by.
+struct Request {
+  DType dtype;
+  kernels::Scalars scalars;
+};
+
+TileFunction arithmetic(Arithmetic op, const Request& request) {
+  const auto type = number(request.dtype);
+  return type ? kernels::arithmetic_function(op, *type, request.scalars)
+              : nullptr;
+}
+
+using ElementaryKernel = void (*)(const float*, float*, std::size_t);
+
+template <ElementaryKernel kernel>
+TileFunction elementary(const Request& request) {
+  if (request.dtype != f32 || request.scalars != 0) return nullptr;
+  return [](const void* const* x, void* y, std::size_t n) {
+    kernel(static_cast<const float*>(x[0]), static_cast<float*>(y), n);
+  };
+}
+
+// clang-format off
+template <class Op> TileFunction find(const Op&, const Request&) { return nullptr; }
+
+TileFunction find(const ops::Add&, const Request& r) { return arithmetic(Arithmetic::add, r); }
+TileFunction find(const ops::Sub&, const Request& r) { return arithmetic(Arithmetic::sub, r); }
+TileFunction find(const ops::Mul&, const Request& r) { return arithmetic(Arithmetic::mul, r); }
+TileFunction find(const ops::Div&, const Request& r) { return arithmetic(Arithmetic::div, r); }
+TileFunction find(const ops::Maximum&, const Request& r) { return arithmetic(Arithmetic::maximum, r); }
+TileFunction find(const ops::Minimum&, const Request& r) { return arithmetic(Arithmetic::minimum, r); }
+TileFunction find(const ops::MaskedProduct&, const Request& r) { return arithmetic(Arithmetic::masked_product, r); }
+TileFunction find(const ops::Neg&, const Request& r) { return arithmetic(Arithmetic::neg, r); }
+TileFunction find(const ops::Abs&, const Request& r) { return arithmetic(Arithmetic::abs, r); }
+TileFunction find(const ops::Sqrt&, const Request& r) { return arithmetic(Arithmetic::sqrt, r); }
+TileFunction find(const ops::Relu&, const Request& r) { return arithmetic(Arithmetic::relu, r); }
+
+TileFunction find(const ops::Exp&, const Request& r) { return elementary<kernels::exp>(r); }
+TileFunction find(const ops::Ln&, const Request& r) { return elementary<kernels::ln>(r); }
+TileFunction find(const ops::Tanh&, const Request& r) { return elementary<kernels::tanh>(r); }
+TileFunction find(const ops::Logistic&, const Request& r) { return elementary<kernels::logistic>(r); }
+TileFunction find(const ops::Erf&, const Request& r) { return elementary<kernels::erf>(r); }
+TileFunction find(const ops::Rsqrt&, const Request& r) { return elementary<kernels::rsqrt>(r); }
+TileFunction find(const ops::Sin&, const Request& r) { return elementary<kernels::sin>(r); }
+TileFunction find(const ops::Cos&, const Request& r) { return elementary<kernels::cos>(r); }
+// clang-format on
+
+constexpr kernels::Comparison comparison(ops::Direction direction) {
+  using kernels::Comparison;
+  switch (direction) {
+    case ops::Direction::equal:
+      return Comparison::equal;
+    case ops::Direction::not_equal:
+      return Comparison::not_equal;
+    case ops::Direction::less:
+      return Comparison::less;
+    case ops::Direction::less_equal:
+      return Comparison::less_equal;
+    case ops::Direction::greater:
+      return Comparison::greater;
+    case ops::Direction::greater_equal:
+      break;
+  }
+  return Comparison::greater_equal;
+}
+
+template <ops::Direction direction>
+TileFunction find(const ops::Compare<direction>&, const Request& request) {
+  const auto type = number(request.dtype);
+  return type ? kernels::comparison_function(comparison(direction), *type,
+                                             request.scalars)
+              : nullptr;
+}
+
+TileFunction find(const ops::Select&, const Request& request) {
+  const auto type = number(request.dtype);
+  return type ? kernels::select_function(*type, request.scalars) : nullptr;
+}
+
+TileFunction find(const ops::Cast& op, const Request& request) {
+  const auto to = number(op.to);
+  if (!to || request.scalars != 0) return nullptr;
+  if (request.dtype == boolean) return kernels::conversion_function(*to);
+  const auto from = number(request.dtype);
+  return from ? kernels::conversion_function(*from, *to) : nullptr;
+}
+
+}  // namespace
+
+ops::TileFunction tile_kernel(const ops::Any& op, DType dtype,
+                              kernels::Scalars scalars) {
+  return std::visit(
+      [&](const auto& o) {
+        return find(o, Request{dtype, scalars});
+      },
+      op);
+}
+
+}  // namespace topos::engines

@@ -309,7 +309,7 @@ std::optional<RowSpace> rows_of(const ops::Any& op, const Type& x) {
         return {};
       },
       op);
-  if (!is_floating(x.dtype) || axes.empty() || count(x.shape) == 0) {
+  if (axes.empty() || count(x.shape) == 0) {
     return std::nullopt;
   }
   const int first = x.shape.rank() - axes.size();

@@ -56,7 +56,7 @@ struct RowSpace {
   std::int64_t columns = 0;
 };
 
-/// Nothing if the operation is no row formula over trailing axes of floats.
+/// Nothing if the operation is no row formula over trailing axes.
 std::optional<RowSpace> rows_of(const ops::Any& op, const Type& x);
 
 Grouping group(const Program& program);

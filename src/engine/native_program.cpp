@@ -17,9 +17,6 @@ namespace {
 
 using graph::Kind;
 
-/// Less work than this, in nanoseconds, is not worth a second thread.
-constexpr double worth_a_thread = 20000;
-
 /// Tells a recorder, if there is one, how long it lived.
 template <class Report>
 class Timer {
@@ -103,7 +100,8 @@ class NativeProgram::Planner {
     for (const Group& group : grouping_.groups) {
       Step step;
       if (group.kind == Group::Kind::single) {
-        step.single.emplace(program_, grouping_, group.members[0].node);
+        step.single.emplace(program_, grouping_, group.members[0].node,
+                            native_.threads_);
       } else {
         step.tile.emplace(program_, grouping_, group, stored_);
         const bool worth = step.tile->cost() > worth_a_thread;

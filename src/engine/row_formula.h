@@ -22,6 +22,7 @@ template <> inline constexpr RowResult row_result<ops::Sum> = RowResult::element
 template <> inline constexpr RowResult row_result<ops::Mean> = RowResult::element;
 template <> inline constexpr RowResult row_result<ops::ReduceMax> = RowResult::element;
 template <> inline constexpr RowResult row_result<ops::ReduceMin> = RowResult::element;
+template <> inline constexpr RowResult row_result<ops::ArgMax> = RowResult::element;
 template <> inline constexpr RowResult row_result<ops::LogSumExp> = RowResult::element;
 template <> inline constexpr RowResult row_result<ops::Center> = RowResult::row;
 template <> inline constexpr RowResult row_result<ops::Softmax> = RowResult::row;
@@ -50,7 +51,8 @@ Axes formula_axes(const Op& op) {
 using RowFunction = void (*)(const std::byte* x, std::byte* y, std::size_t rows,
                              std::size_t columns);
 
-/// The kernel of a row formula; null if there is none.
+/// The kernel of a row formula of elements of that dtype; null if there is
+/// none.
 RowFunction row_function(const ops::Any& op, DType dtype);
 
 }  // namespace topos::engines

@@ -34,10 +34,11 @@ using std::size_t;
 
 // A register tile: max_rows x strip_vectors accumulators, the strip's vectors
 // of the right operand and one broadcast element of the left one must fit the
-// register file (32, 16 and 32 registers).
+// register file (32, 16 and 32 registers). Few rows: their lines of the left
+// operand then stay in the first cache wherever they lie, eight to a set.
 #if HWY_TARGET == HWY_AVX3
-inline constexpr int max_rows = 12;
-inline constexpr int strip_vectors = 2;
+inline constexpr int max_rows = 6;
+inline constexpr int strip_vectors = 4;
 #elif HWY_TARGET == HWY_AVX2
 inline constexpr int max_rows = 6;
 inline constexpr int strip_vectors = 2;
@@ -59,10 +60,16 @@ struct Tile {
   const T* b;  // the strip's first column in the block's first packed row
   T* c;
   ptrdiff_t c_row;
+  size_t next;     // how far from b the panel lies that is wanted next
   size_t depth;    // at most 512
   size_t columns;  // at most `vectors` vectors' worth
   bool add;        // to c, which holds the sum of the blocks before
 };
+
+// Brings the line to the second cache.
+HWY_INLINE void prefetch(const void* line) { __builtin_prefetch(line, 0, 2); }
+
+inline constexpr size_t line_bytes = 64;
 
 template <class T, int rows, int vectors>
 HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
@@ -75,6 +82,16 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
   for (int r = 0; r < rows; ++r) {
     TOPOS_UNROLL
     for (int v = 0; v < vectors; ++v) sum[r][v] = hn::Zero(d);
+  }
+
+  constexpr size_t line = line_bytes / sizeof(T);
+  T* HWY_RESTRICT c = tile.c;
+  if (tile.add) {  // else nobody waits for them
+    for (int r = 0; r < rows; ++r) {
+      for (size_t j = 0; j < tile.columns; j += line) {
+        __builtin_prefetch(c + r * tile.c_row + j, 1);
+      }
+    }
   }
 
   const T* HWY_RESTRICT a = tile.a;
@@ -95,11 +112,14 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
         sum[r][v] = fused_multiply_add(d, left, right[v], sum[r][v]);
       }
     }
+    TOPOS_UNROLL
+    for (size_t j = 0; j < static_cast<size_t>(vectors) * lanes; j += line) {
+      prefetch(b + tile.next + j);
+    }
     a += a_column;
     b += panel_columns<T>;
   }
 
-  T* HWY_RESTRICT c = tile.c;
   TOPOS_UNROLL
   for (int r = 0; r < rows; ++r) {
     TOPOS_UNROLL
@@ -137,31 +157,32 @@ HWY_INLINE void compute_rows(size_t rows, const Tile<T>& tile) {
     TOPOS_ROWS(4)
     TOPOS_ROWS(5)
     TOPOS_ROWS(6)
-    TOPOS_ROWS(7)
-    TOPOS_ROWS(8)
-    TOPOS_ROWS(9)
-    TOPOS_ROWS(10)
-    TOPOS_ROWS(11)
-    TOPOS_ROWS(12)
 #undef TOPOS_ROWS
     default:
       break;
   }
 }
 
-// One row tile by one panel: strip after strip, the last one as narrow as the
-// columns that exist allow.
+// The last strip of a panel is as narrow as the columns that exist allow.
+template <class T, int vectors>
+HWY_INLINE void compute_strip(size_t rows, const Tile<T>& tile) {
+  constexpr size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+  if constexpr (vectors > 1) {
+    if (tile.columns <= (vectors - 1) * lanes) {
+      return compute_strip<T, vectors - 1>(rows, tile);
+    }
+  }
+  compute_rows<T, vectors>(rows, tile);
+}
+
+// One row tile by one panel.
 template <class T>
 HWY_INLINE void compute_panel(size_t rows, size_t columns, Tile<T> tile) {
   constexpr size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
   constexpr size_t strip = lanes * strip_vectors;
   for (size_t first = 0; first < columns; first += strip) {
     tile.columns = std::min(strip, columns - first);
-    if (strip_vectors > 1 && tile.columns <= strip / 2) {
-      compute_rows<T, (strip_vectors + 1) / 2>(rows, tile);
-    } else {
-      compute_rows<T, strip_vectors>(rows, tile);
-    }
+    compute_strip<T, strip_vectors>(rows, tile);
     tile.b += strip;
     tile.c += strip;
   }
@@ -213,24 +234,25 @@ void copy_left(Tile<T>& tile, size_t rows, T* HWY_RESTRICT scratch) {
   tile.a = scratch;
 }
 
-// Whether so many panels pay for a copy of the left tile: reading it in place
-// misses caches if it is spread over more than the first of them.
+// Whether so many panels pay for a copy of the left tile. Contiguous rows are
+// as good where they lie.
 template <class T>
 bool worth_copying(const Tile<T>& tile, size_t rows, size_t panels) {
   constexpr size_t first_cache_bytes = 24 * 1024;
   const size_t span =
       (rows - 1) * static_cast<size_t>(std::abs(tile.a_row)) +
       (tile.depth - 1) * static_cast<size_t>(std::abs(tile.a_column));
-  return panels > 2 && span > first_cache_bytes / sizeof(T);
+  return tile.a_column != 1 && panels > 1 &&
+         span > first_cache_bytes / sizeof(T);
 }
 
-// Rows that are multiplied by one panel after another: with 64 KB of a panel,
-// their 192 KB of a block stay in the second cache.
+// Rows that are multiplied by one panel after another: with 128 KB of a panel,
+// their 384 KB of a block stay in the second cache.
 template <class T>
-inline constexpr size_t rows_per_chunk = 384 / sizeof(T);
+inline constexpr size_t rows_per_chunk = 768 / sizeof(T);
 
 // Panels that meet a tile of the left operand while it is in the first cache.
-inline constexpr size_t panels_together = 4;
+inline constexpr size_t panels_together = 2;
 
 // One row tile by a few panels.
 template <class T>
@@ -241,6 +263,7 @@ HWY_INLINE void compute_panels(size_t rows, Tile<T> tile, const T* packed,
     const size_t column = p * panel_columns<T>;
     tile.b = packed + column * shape.k + k * panel_columns<T>;
     tile.c = c + column;
+    tile.next = p + 1 < panels.end ? panel_columns<T> * shape.k : 0;
     compute_panel(rows, std::min(shape.n - column, panel_columns<T>), tile);
   }
 }

@@ -1,7 +1,7 @@
 // Matrix products with exactly the bits of ops/matmul_reference.h, on every
 // target and however the work is divided.
 //
-// The right operand is packed once into panels of 128 bytes' worth of columns;
+// The right operand is packed once into panels of 256 bytes' worth of columns;
 // then any rectangle of the result (a range of rows by a range of panels) can
 // be computed on its own, by any thread, in any order:
 //
@@ -38,9 +38,9 @@ struct Range {
   std::size_t end;
 };
 
-/// The columns of a panel: 32 of f32, 16 of f64.
+/// The columns of a panel: 64 of f32, 32 of f64.
 template <std::floating_point T>
-inline constexpr std::size_t panel_columns = 128 / sizeof(T);
+inline constexpr std::size_t panel_columns = 256 / sizeof(T);
 
 /// How many panels hold n columns; the last one is padded.
 template <std::floating_point T>
@@ -70,7 +70,7 @@ void pack_right(double* packed, const double* b, MatrixStrides b_strides,
 
 /// The bytes of scratch that one call of matmul_packed may use, whatever the
 /// shape; align it to 64 bytes for speed. Each thread brings its own.
-inline constexpr std::size_t matmul_scratch_bytes = 208 * 1024;
+inline constexpr std::size_t matmul_scratch_bytes = 416 * 1024;
 
 /// The elements of c [m, n] in `rows` and in the columns of `panels`; nothing
 /// else of c is read or written. c is row-major with a row stride in elements

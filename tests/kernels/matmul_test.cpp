@@ -155,7 +155,7 @@ TYPED_TEST(Matmul, ReferenceAddsWholeBlocks) {
 }
 
 TYPED_TEST(Matmul, EveryWidth) {
-  for (std::size_t n = 0; n <= 70; ++n) {
+  for (std::size_t n = 0; n <= 140; ++n) {
     check<TypeParam>({3, n, 5}, Layout::rows, Layout::rows, Values::special);
   }
   check<TypeParam>({2, 300, 9}, Layout::rows, Layout::rows, Values::special);

@@ -25,6 +25,8 @@ struct Row {
   double rival_ms = 0;
   double ratio = 0;        // rival's time / ours
   double limit_share = 0;  // of the hardware's limit, 0 where none is stated
+  double ours_bytes = 0;   // the most memory held, where it is compared
+  double rival_bytes = 0;
   std::size_t text_bytes = 0;  // of what was emitted, if anything
   std::size_t operations = 0;
 };
@@ -121,10 +123,14 @@ inline void set_rival_if_faster(Row& row, const std::string& name,
   row.ratio = ms / row.ours_ms;
 }
 
+std::vector<Row> elementwise_table(const Options& options);
 std::vector<Row> emit_table(const Options& options);
 std::vector<Row> gemv_table(const Options& options);
 std::vector<Row> makemore_table(const Options& options);
 std::vector<Row> matmul_table(const Options& options);
+std::vector<Row> rows_table(const Options& options);
+std::vector<Row> small_table(const Options& options);
+std::vector<Row> training_table(const Options& options);
 std::vector<Row> xla_table(const Options& options);
 
 }  // namespace topos::bench

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "product_rivals.h"
 #include "table.h"
@@ -16,6 +18,20 @@ namespace {
 
 using topos::bench::Row;
 
+constexpr std::pair<const char*,
+                    std::vector<Row> (*)(const topos::bench::Options&)>
+    tables[] = {
+        {"matmul", topos::bench::matmul_table},
+        {"gemv", topos::bench::gemv_table},
+        {"makemore", topos::bench::makemore_table},
+        {"small", topos::bench::small_table},
+        {"elementwise", topos::bench::elementwise_table},
+        {"rows", topos::bench::rows_table},
+        {"training", topos::bench::training_table},
+        {"emit", topos::bench::emit_table},
+        {"xla", topos::bench::xla_table},
+};
+
 void print(const Row& row) {
   fmt::print(
       "{:<10} {:<19} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f} {:>6}  {}\n",
@@ -23,6 +39,11 @@ void print(const Row& row) {
       row.rival_ms, row.ratio,
       row.limit_share > 0 ? fmt::format("{:.2f}", row.limit_share) : "",
       row.rival);
+  if (row.rival_bytes > 0) {
+    fmt::print("{:<27} memory: ours {:.0f} MB, rival {:.0f} MB, ratio {:.2f}\n",
+               "", row.ours_bytes * 1e-6, row.rival_bytes * 1e-6,
+               row.rival_bytes / row.ours_bytes);
+  }
   if (row.text_bytes > 0) {
     fmt::print("{:<27} {} bytes of text, {} operations\n", "", row.text_bytes,
                row.operations);
@@ -41,6 +62,8 @@ nlohmann::json json_of(const Row& row) {
           {"rival_ms", row.rival_ms},
           {"ratio", row.ratio},
           {"limit_share", row.limit_share},
+          {"ours_bytes", row.ours_bytes},
+          {"rival_bytes", row.rival_bytes},
           {"text_bytes", row.text_bytes},
           {"operations", row.operations}};
 }
@@ -52,9 +75,10 @@ int main(int argc, char** argv) {
   std::string table;
   std::string json_path;
   topos::bench::Options options;
-  app.add_option("--table", table,
-                 "emit, gemv, makemore, matmul or xla; all if not named")
-      ->check(CLI::IsMember({"emit", "gemv", "makemore", "matmul", "xla"}));
+  std::vector<std::string> names;
+  for (const auto& [name, measure] : tables) names.emplace_back(name);
+  app.add_option("--table", table, "all if not named")
+      ->check(CLI::IsMember(names));
   app.add_option("--row", options.pattern, "only rows whose name contains it");
   app.add_option("--threads", options.threads, "threads of both sides")
       ->check(CLI::PositiveNumber);
@@ -67,18 +91,13 @@ int main(int argc, char** argv) {
                "table", "row", "threads", "ours ms", "spread", "rival ms",
                "ratio", "limit", "rival");
     std::vector<Row> rows;
-    const auto run = [&](const char* name, auto measure) {
-      if (!table.empty() && table != name) return;
+    for (const auto& [name, measure] : tables) {
+      if (!table.empty() && table != name) continue;
       for (const Row& row : measure(options)) {
         print(row);
         rows.push_back(row);
       }
-    };
-    run("emit", topos::bench::emit_table);
-    run("gemv", topos::bench::gemv_table);
-    run("makemore", topos::bench::makemore_table);
-    run("matmul", topos::bench::matmul_table);
-    run("xla", topos::bench::xla_table);
+    }
     if (!json_path.empty()) {
       nlohmann::json json = nlohmann::json::array();
       for (const Row& row : rows) json.push_back(json_of(row));

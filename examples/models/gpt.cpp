@@ -91,13 +91,28 @@ Gpt Gpt::declared(Tape& tape, const GptOptions& options) {
   return gpt;
 }
 
-Value Gpt::operator()(Operand index) const {
+Value Gpt::features(Operand index) const {
   const Frame frame(index.site);
   Value x = tokens(index) + positions.weight;
   for (const GptBlock& block : blocks) x = block(x);
-  x = last_norm(x);
-  return head ? (*head)(x) : matmul(x, transpose(tokens.weight));
+  return last_norm(x);
 }
+
+Value Gpt::logits(Operand features) const {
+  const Frame frame(features.site);
+  return head ? (*head)(features) : matmul(features, transpose(tokens.weight));
+}
+
+namespace {
+
+std::vector<nn::Update> record_update(Tape& tape, const GptOptions& options,
+                                      Value loss, Value rate) {
+  const auto gradients = tape.gradients(loss);
+  return options.is_adamw ? nn::AdamW().record(tape, gradients, rate)
+                          : nn::Sgd().record(tape, gradients, rate);
+}
+
+}  // namespace
 
 Recorded record_gpt(const GptOptions& options) {
   Tape tape;
@@ -107,16 +122,17 @@ Recorded record_gpt(const GptOptions& options) {
   const Value targets = tape.input("targets", i32, shape);
   const Value rate = tape.input("rate", f32, {});
 
-  const Value logits = gpt(index);
+  const Value features = gpt.features(index);
+  const Value logits = gpt.logits(features);
   tape.name(logits, "logits");
   const Value loss = cross_entropy(logits, targets);
   tape.name(loss, "loss");
   Entry step;
   step.result(loss);
-  const auto gradients = tape.gradients(loss);
-  for (auto [parameter, next] : nn::Sgd().record(tape, gradients, rate)) {
-    step.carry(parameter, next);
+  for (auto [input, next] : record_update(tape, options, loss, rate)) {
+    step.carry(input, next);
   }
+  const Value last = gpt.logits(narrow(features, 1, options.time - 1, 1));
 
   SplitMix random(5);
   const Feed index_feed(index,
@@ -124,11 +140,11 @@ Recorded record_gpt(const GptOptions& options) {
   const Feed targets_feed(targets,
                           random_tokens(shape, options.vocabulary, random));
   const Network network = tape.seal();
-  return {network,
-          {{"forward", network.lower(Entry().result(logits)), {index_feed}},
-           {"train",
-            network.lower(step),
-            {index_feed, targets_feed, {rate, 0.1}}}}};
+  return {
+      network,
+      {{"forward", network.lower(Entry().result(logits)), {index_feed}},
+       {"train", network.lower(step), {index_feed, targets_feed, {rate, 0.1}}},
+       {"last", network.lower(Entry().result(last)), {index_feed}}}};
 }
 
 }  // namespace models

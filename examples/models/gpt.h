@@ -26,6 +26,8 @@ struct GptOptions {
   int time = 64;
   /// The head is the token table; otherwise it has a matrix of its own.
   bool is_tied = true;
+  /// The step's update is AdamW's instead of gradient descent's.
+  bool is_adamw = false;
   /// What parameters are drawn from; without it they are declared by type
   /// alone, to be filled before a session opens.
   std::optional<std::uint64_t> seed;
@@ -83,8 +85,15 @@ struct Gpt {
 
   static Gpt declared(topos::Tape& tape, const GptOptions& options);
 
+  /// Token indices [B, T] to what the head reads, [B, T, C].
+  topos::Value features(topos::Operand index) const;
+  /// Of features, [..., C] to [..., V].
+  topos::Value logits(topos::Operand features) const;
   /// Token indices [B, T] to logits [B, T, V].
-  topos::Value operator()(topos::Operand index) const;
+  topos::Value operator()(topos::Operand index) const {
+    const topos::Frame frame(index.site);
+    return logits(features(index));
+  }
 
   void visit(auto&& visitor) const {
     visitor("tokens", tokens);
@@ -95,8 +104,8 @@ struct Gpt {
   }
 };
 
-/// `forward` gives the logits, `train` is a step of gradient descent whose
-/// rate is fed.
+/// `forward` gives the logits, `last` those of the last position alone, `train`
+/// is a step of the optimizer whose rate is fed.
 Recorded record_gpt(const GptOptions& options);
 
 }  // namespace models

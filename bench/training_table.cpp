@@ -1,0 +1,87 @@
+// Transformers: training steps as one plan, and a long prompt.
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "models/gpt.h"
+#include "python_rivals.h"
+#include "topos/topos.h"
+
+namespace topos::bench {
+
+namespace {
+
+using models::GptOptions;
+
+/// The most memory that this process ever held.
+std::size_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    std::size_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return 1024 * kilobytes;
+  }
+  return 0;
+}
+
+/// One of a model's programs in a session of its own.
+Program program_of(std::string name, const GptOptions& options,
+                   const char* which, int threads) {
+  struct Held {
+    models::Program program;
+    Session session;
+  };
+  const models::Recorded recorded = models::record_gpt(options);
+  std::shared_ptr<Held> held;
+  for (const models::Program& program : recorded.programs) {
+    if (program.name != which) continue;
+    held = std::make_shared<Held>(
+        Held{program, native::open(recorded.network, {.threads = threads})});
+  }
+  return {std::move(name), [held] {
+            held->session.step(held->program.plan, Feeds(held->program.feeds));
+          }};
+}
+
+}  // namespace
+
+std::vector<Row> small_table(const Options& options) {
+  if (!wanted(options, "small")) return {};
+  GptOptions small;
+  small.layers = 2;
+  small.width = 32;
+  small.heads = 2;
+  small.vocabulary = 27;
+  small.batch = 64;
+  small.time = 8;
+  small.seed = 1;
+  return against_python(
+      "small", program_of("small", small, "train", options.threads), options);
+}
+
+std::vector<Row> training_table(const Options& options) {
+  std::vector<Row> rows;
+  const auto add = [&](const char* name, const GptOptions& gpt,
+                       const char* which) {
+    if (!wanted(options, name)) return;
+    Program program = program_of(name, gpt, which, options.threads);
+    program.run();
+    program.resident_bytes = peak_bytes();
+    const auto measured = against_python("training", program, options);
+    rows.insert(rows.end(), measured.begin(), measured.end());
+  };
+  GptOptions step;
+  step.seed = 1;
+  step.is_adamw = true;
+  add("gpt2 step", step, "train");
+  GptOptions prompt;
+  prompt.seed = 1;
+  prompt.batch = 1;
+  prompt.time = 1024;
+  add("forward, last logits", prompt, "last");
+  add("forward, all logits", prompt, "forward");
+  return rows;
+}
+
+}  // namespace topos::bench

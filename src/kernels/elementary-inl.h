@@ -185,10 +185,8 @@ HWY_NOINLINE FloatVector repaired(FloatVector x, FloatVector y,
 ///   settle(x, y, is_open)     closes lanes that are rare, but not that rare
 ///   scalar(x)                 what defines the function
 template <class Function>
-HWY_INLINE FloatVector value(FloatVector x) {
+HWY_INLINE FloatVector closed(FloatVector x, FloatVector y, Room room) {
   namespace hn = hwy::HWY_NAMESPACE;
-  Room room;
-  const FloatVector y = Function::evaluate(x, room);
   const FloatMask is_open =
       hn::RebindMask(FloatTag(), hn::Lt(room, hn::Set(IntTag(), 1)));
   if (HWY_LIKELY(hn::AllFalse(FloatTag(), is_open))) return y;
@@ -201,14 +199,32 @@ HWY_INLINE void apply(const float* x, float* y, std::size_t n) {
   const FloatTag d;
   const std::size_t width = hn::Lanes(d);
   std::size_t i = 0;
-  for (; i + width <= n; i += width) {
-    hn::StoreU(value<Function>(hn::LoadU(d, x + i)), d, y + i);
+  // Two vectors at a time, judged at once.
+  for (; i + 2 * width <= n; i += 2 * width) {
+    const FloatVector x0 = hn::LoadU(d, x + i);
+    const FloatVector x1 = hn::LoadU(d, x + i + width);
+    Room room0;
+    Room room1;
+    const FloatVector y0 = Function::evaluate(x0, room0);
+    const FloatVector y1 = Function::evaluate(x1, room1);
+    const auto is_open = hn::Lt(hn::Min(room0, room1), hn::Set(IntTag(), 1));
+    if (HWY_LIKELY(hn::AllFalse(IntTag(), is_open))) {
+      hn::StoreU(y0, d, y + i);
+      hn::StoreU(y1, d, y + i + width);
+    } else {
+      hn::StoreU(closed<Function>(x0, y0, room0), d, y + i);
+      hn::StoreU(closed<Function>(x1, y1, room1), d, y + i + width);
+    }
   }
-  if (i == n) return;
-  // 1 is special to none of them.
-  const FloatVector rest = hn::IfThenElse(
-      hn::FirstN(d, n - i), load_first(d, x + i, n - i), hn::Set(d, 1.0f));
-  store_first(d, value<Function>(rest), y + i, n - i);
+  for (; i < n; i += width) {
+    const std::size_t count = HWY_MIN(width, n - i);
+    // 1 is special to none of them.
+    const FloatVector rest = hn::IfThenElse(
+        hn::FirstN(d, count), load_first(d, x + i, count), hn::Set(d, 1.0f));
+    Room room;
+    const FloatVector result = Function::evaluate(rest, room);
+    store_first(d, closed<Function>(rest, result, room), y + i, count);
+  }
 }
 
 /// Functions without such lanes.

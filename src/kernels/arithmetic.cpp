@@ -10,6 +10,7 @@
 // After foreach_target, or it would be compiled for one target only.
 #include <hwy/highway.h>
 
+#include "kernels/arithmetic-inl.h"
 #include "kernels/elementwise-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,104 +19,6 @@ namespace {
 
 #if TOPOS_VECTORS
 namespace hn = hwy::HWY_NAMESPACE;
-
-struct Add {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    return hn::Add(a, b);
-  }
-};
-
-struct Sub {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    return hn::Sub(a, b);
-  }
-};
-
-struct Mul {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    return hn::Mul(a, b);
-  }
-};
-
-struct Div {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    return hn::Div(a, b);
-  }
-};
-
-// Equal operands have equal bits, or are zeros: + if either is.
-struct Maximum {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    if constexpr (hwy::IsFloat<hn::TFromD<hn::DFromV<V>>>()) {
-      const V greater = hn::IfThenElse(hn::Gt(a, b), a, b);
-      const V ordered = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), greater);
-      return hn::IfThenElse(hn::IsNaN(a), a, ordered);
-    } else {
-      return hn::Max(a, b);
-    }
-  }
-};
-
-struct Minimum {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    if constexpr (hwy::IsFloat<hn::TFromD<hn::DFromV<V>>>()) {
-      const V lesser = hn::IfThenElse(hn::Lt(a, b), a, b);
-      const V ordered = hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), lesser);
-      return hn::IfThenElse(hn::IsNaN(a), a, ordered);
-    } else {
-      return hn::Min(a, b);
-    }
-  }
-};
-
-struct MaskedProduct {
-  template <class V>
-  static HWY_INLINE V of(V a, V b) {
-    const V zero = hn::Zero(hn::DFromV<V>());
-    return hn::IfThenZeroElse(hn::Or(hn::Eq(a, zero), hn::Eq(b, zero)),
-                              hn::Mul(a, b));
-  }
-};
-
-struct Neg {
-  template <class V>
-  static HWY_INLINE V of(V x) {
-    return hn::Neg(x);
-  }
-};
-
-struct Abs {
-  template <class V>
-  static HWY_INLINE V of(V x) {
-    return hn::Abs(x);
-  }
-};
-
-struct Sqrt {
-  template <class V>
-  static HWY_INLINE V of(V x) {
-    return hn::Sqrt(x);
-  }
-};
-
-// NaN is not less.
-struct Relu {
-  template <class V>
-  static HWY_INLINE V of(V x) {
-    const V zero = hn::Zero(hn::DFromV<V>());
-    if constexpr (hwy::IsFloat<hn::TFromD<hn::DFromV<V>>>()) {
-      return hn::IfThenZeroElse(hn::Le(x, zero), x);
-    } else {
-      return hn::Max(x, zero);
-    }
-  }
-};
 
 template <class Op, class T>
 void unary(const void* const* x, void* y, std::size_t n) {

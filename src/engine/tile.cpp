@@ -63,6 +63,7 @@ class TileProgram::Builder {
     for (member_ = 0; member_ < group_.members.size(); ++member_) {
       add(group_.members[member_]);
     }
+    make_chains(tile_.instructions_, tile_.slots_, tile_.chains_);
     place_scratch();
     for (const auto& [node, load] : direct_) {
       if (!read_otherwise_.contains(node)) tile_.direct_loads_.push_back(load);
@@ -140,6 +141,9 @@ class TileProgram::Builder {
     }
     if (scalars == 0) instruction.tile = tile_kernel(node.op, dtype, 0);
     const bool is_fast = instruction.tile != nullptr;
+    instruction.scalars = scalars;
+    if (is_fast && dtype == f32)
+      instruction.arithmetic = arithmetic_of(node.op);
     if (!is_fast) instruction.tile = tile_of(node.op, dtype);
     const double elementary = is_fast ? 1.0 : 12.0;
     const double cheap = is_fast ? 0.1 : 0.4;
@@ -368,9 +372,8 @@ class TileProgram::Builder {
     const auto& instructions = tile_.instructions_;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       last[instructions[i].result] = i;
-      for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
-        last[instructions[i].operands[k]] = i;
-      }
+      for_each_operand(instructions[i], tile_.chains_,
+                       [&](std::uint32_t operand) { last[operand] = i; });
     }
     tile_.pointers_bytes_ = aligned(tile_.slots_.size() * sizeof(std::byte*));
     std::size_t end = tile_.pointers_bytes_;
@@ -398,19 +401,19 @@ class TileProgram::Builder {
     };
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       Slot& result = tile_.slots_[instructions[i].result];
-      if (instructions[i].kind == Instruction::Kind::tile) {
+      if (instructions[i].kind == Instruction::Kind::tile ||
+          instructions[i].kind == Instruction::Kind::chain) {
         // Written over an operand of the same size, which stays in L1.
-        for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
-          const std::uint32_t operand = instructions[i].operands[k];
-          if (tile_.slots_[operand].element_bytes == result.element_bytes) {
-            release(operand, i);
-          }
-        }
+        for_each_operand(
+            instructions[i], tile_.chains_, [&](std::uint32_t operand) {
+              if (tile_.slots_[operand].element_bytes == result.element_bytes) {
+                release(operand, i);
+              }
+            });
       }
       if (!result.in_memory) place(result);
-      for (std::uint32_t k = 0; k < instructions[i].operand_count; ++k) {
-        release(instructions[i].operands[k], i);
-      }
+      for_each_operand(instructions[i], tile_.chains_,
+                       [&](std::uint32_t operand) { release(operand, i); });
       release(instructions[i].result, i);
     }
     tile_.worker_bytes_ = end;
@@ -520,6 +523,21 @@ void TileProgram::multiply(const Addresses& addresses, const std::byte* shared,
   }
 }
 
+namespace {
+
+void run_chain(const TileChain& chain, std::byte* const* pointers,
+               const std::byte* x, std::byte* y, std::size_t n) {
+  const float* operands[greatest_chain];
+  const std::size_t count = chain.steps.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    operands[i] = reinterpret_cast<const float*>(pointers[chain.operands[i]]);
+  }
+  chain.function(reinterpret_cast<const float*>(x), chain.steps.data(),
+                 operands, count, reinterpret_cast<float*>(y), n);
+}
+
+}  // namespace
+
 void TileProgram::run(const Addresses& addresses, std::byte* shared,
                       std::byte* worker, std::int64_t begin,
                       std::int64_t end) const {
@@ -556,6 +574,10 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
           step.tile(operands, to, static_cast<std::size_t>(n));
           break;
         }
+        case Instruction::Kind::chain:
+          run_chain(chains_[step.chain], pointers, pointers[step.operands[0]],
+                    to, static_cast<std::size_t>(n));
+          break;
         case Instruction::Kind::row:
         case Instruction::Kind::expand:
           step.row(pointers[step.operands[0]], to,

@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "engine/group.h"
-#include "engine/loads.h"
-#include "engine/row_formula.h"
+#include "engine/tile_instruction.h"
 #include "kernels/matmul.h"
-#include "ops/elementwise.h"
 
 /// \file
 /// A group as a small register program over tiles that stay in L1, as
@@ -56,38 +54,9 @@ class TileProgram {
   }
 
  private:
-  /// The elements of a value in a tile: memory that moves on with the tiles
-  /// (unless it is one element for all), or scratch that stays.
-  struct Slot {
-    bool in_memory = false;
-    bool moves = true;            // in memory: with the tiles
-    bool is_kept = false;         // in scratch: from tile to tile
-    std::uint32_t node = 0;       // in memory: whose elements
-    std::int64_t first_byte = 0;  // in memory: of the layout's first element
-    std::size_t scratch = 0;      // in scratch: from the worker's first byte
-    std::size_t element_bytes = 0;
-    Extent extent = Extent::full;
-  };
-
-  struct Load {
-    LoadFunction function;
-    std::uint32_t node;
-    std::size_t slot;
-    Layout layout;
-    bool repeats;  // the same elements in each tile: loaded once
-  };
-
-  struct Instruction {
-    enum class Kind : std::uint8_t { tile, row, expand, load, product };
-    Kind kind = Kind::tile;
-    Extent extent = Extent::full;
-    ops::TileFunction tile = nullptr;
-    RowFunction row = nullptr;
-    std::uint32_t operands[3] = {};
-    std::uint32_t operand_count = 0;
-    std::uint32_t result = 0;
-    std::uint32_t load = 0;
-  };
+  using Slot = TileSlot;
+  using Load = TileLoad;
+  using Instruction = TileInstruction;
 
   struct Product {
     DType dtype = f32;
@@ -118,6 +87,7 @@ class TileProgram {
   std::vector<Slot> slots_;
   std::vector<Load> loads_;
   std::vector<Instruction> instructions_;
+  std::vector<TileChain> chains_;
   std::vector<Product> products_;  // none or one
   std::vector<DirectLoad> direct_loads_;
   std::size_t worker_bytes_ = 0;

@@ -35,11 +35,21 @@ struct Request {
   kernels::Scalars scalars;
 };
 
-TileFunction arithmetic(Arithmetic op, const Request& request) {
-  const auto type = number(request.dtype);
-  return type ? kernels::arithmetic_function(op, *type, request.scalars)
-              : nullptr;
-}
+template <class Op>
+constexpr std::optional<Arithmetic> arithmetic;
+// clang-format off
+template <> constexpr auto arithmetic<ops::Add> = std::optional(Arithmetic::add);
+template <> constexpr auto arithmetic<ops::Sub> = std::optional(Arithmetic::sub);
+template <> constexpr auto arithmetic<ops::Mul> = std::optional(Arithmetic::mul);
+template <> constexpr auto arithmetic<ops::Div> = std::optional(Arithmetic::div);
+template <> constexpr auto arithmetic<ops::Maximum> = std::optional(Arithmetic::maximum);
+template <> constexpr auto arithmetic<ops::Minimum> = std::optional(Arithmetic::minimum);
+template <> constexpr auto arithmetic<ops::MaskedProduct> = std::optional(Arithmetic::masked_product);
+template <> constexpr auto arithmetic<ops::Neg> = std::optional(Arithmetic::neg);
+template <> constexpr auto arithmetic<ops::Abs> = std::optional(Arithmetic::abs);
+template <> constexpr auto arithmetic<ops::Sqrt> = std::optional(Arithmetic::sqrt);
+template <> constexpr auto arithmetic<ops::Relu> = std::optional(Arithmetic::relu);
+// clang-format on
 
 using ElementaryKernel = void (*)(const float*, float*, std::size_t);
 
@@ -51,21 +61,19 @@ TileFunction elementary(const Request& request) {
   };
 }
 
+template <class Op>
+TileFunction find(const Op&, const Request& request) {
+  if constexpr (arithmetic<Op>.has_value()) {
+    const auto type = number(request.dtype);
+    return type ? kernels::arithmetic_function(*arithmetic<Op>, *type,
+                                               request.scalars)
+                : nullptr;
+  } else {
+    return nullptr;
+  }
+}
+
 // clang-format off
-template <class Op> TileFunction find(const Op&, const Request&) { return nullptr; }
-
-TileFunction find(const ops::Add&, const Request& r) { return arithmetic(Arithmetic::add, r); }
-TileFunction find(const ops::Sub&, const Request& r) { return arithmetic(Arithmetic::sub, r); }
-TileFunction find(const ops::Mul&, const Request& r) { return arithmetic(Arithmetic::mul, r); }
-TileFunction find(const ops::Div&, const Request& r) { return arithmetic(Arithmetic::div, r); }
-TileFunction find(const ops::Maximum&, const Request& r) { return arithmetic(Arithmetic::maximum, r); }
-TileFunction find(const ops::Minimum&, const Request& r) { return arithmetic(Arithmetic::minimum, r); }
-TileFunction find(const ops::MaskedProduct&, const Request& r) { return arithmetic(Arithmetic::masked_product, r); }
-TileFunction find(const ops::Neg&, const Request& r) { return arithmetic(Arithmetic::neg, r); }
-TileFunction find(const ops::Abs&, const Request& r) { return arithmetic(Arithmetic::abs, r); }
-TileFunction find(const ops::Sqrt&, const Request& r) { return arithmetic(Arithmetic::sqrt, r); }
-TileFunction find(const ops::Relu&, const Request& r) { return arithmetic(Arithmetic::relu, r); }
-
 TileFunction find(const ops::Exp&, const Request& r) { return elementary<kernels::exp>(r); }
 TileFunction find(const ops::Ln&, const Request& r) { return elementary<kernels::ln>(r); }
 TileFunction find(const ops::Tanh&, const Request& r) { return elementary<kernels::tanh>(r); }
@@ -125,6 +133,10 @@ ops::TileFunction tile_kernel(const ops::Any& op, DType dtype,
         return find(o, Request{dtype, scalars});
       },
       op);
+}
+
+std::optional<kernels::Arithmetic> arithmetic_of(const ops::Any& op) {
+  return std::visit([]<class Op>(const Op&) { return arithmetic<Op>; }, op);
 }
 
 }  // namespace topos::engines

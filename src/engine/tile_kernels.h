@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "kernels/elementwise.h"
 #include "ops/catalog.h"
 
@@ -13,5 +15,8 @@ namespace topos::engines {
 /// the operation's own value runs over the tile, and scalars are spelled out.
 ops::TileFunction tile_kernel(const ops::Any& op, DType dtype,
                               kernels::Scalars scalars);
+
+/// The operation as a kernel of elementwise arithmetic, if it is one.
+std::optional<kernels::Arithmetic> arithmetic_of(const ops::Any& op);
 
 }  // namespace topos::engines

@@ -198,7 +198,10 @@ class NativeProgram::Planner {
   Leftovers leftovers_of(std::uint32_t group) const {
     Leftovers result;
     const Step& step = native_.steps_[group];
-    if (!step.tile) return result;
+    if (!step.tile) {
+      add_replaced(step, group, result);
+      return result;
+    }
     for (const TileProgram::DirectLoad& load : step.tile->direct_loads()) {
       const Place& place = native_.places_[load.node];
       if (place.kind != Place::Kind::block) continue;
@@ -210,6 +213,17 @@ class NativeProgram::Planner {
       std::ranges::sort(blocks, std::ranges::greater(), &Leftover::last_read);
     }
     return result;
+  }
+
+  void add_replaced(const Step& step, std::uint32_t group,
+                    Leftovers& result) const {
+    const auto replaced = step.single->replaced();
+    if (!replaced) return;
+    const Place& place = native_.places_[*replaced];
+    if (place.kind != Place::Kind::block) return;
+    if (native_.blocks_[place.index].last != group) return;
+    const Extent extent = grouping_.groups[group].members[0].extent;
+    result[form_of(*replaced, extent)].push_back({0, place.index});
   }
 
   /// A block that member `index` may write its result over. Each is taken once.

@@ -1,5 +1,7 @@
 #include "engine/single.h"
 
+#include <algorithm>
+
 #include "ops/evaluate.h"
 
 namespace topos::engines {
@@ -56,6 +58,17 @@ SingleProgram::SingleProgram(const Program& program, const Grouping& grouping,
   if (!kernel) kernel = row_kernel(single);
   by_reference_ = !kernel;
   if (!kernel) kernel = std::make_unique<Reference>(single);
+  if (const int at = kernel->replaced_operand(); at >= 0) {
+    // It must lie as the result does, and be read in no other way.
+    const Access& place = single.operands[static_cast<std::size_t>(at)];
+    const bool alone =
+        std::ranges::count(single.operands, place.root, &Access::root) == 1;
+    if (alone && place.layout == Layout::row_major(place.layout.shape) &&
+        program.list.nodes[place.root].type.size_bytes() ==
+            single.type.size_bytes()) {
+      replaced_ = place.root;
+    }
+  }
   kernel_ = std::move(kernel);
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "engine/group.h"
 #include "engine/single_kernel.h"
@@ -23,6 +24,9 @@ class SingleProgram {
     return kernel_->scratch_bytes();
   }
 
+  /// The node whose place the result may have, if nobody reads it later.
+  std::optional<std::uint32_t> replaced() const noexcept { return replaced_; }
+
   void run(const Addresses& addresses, std::byte* scratch,
            IndexFault& fault) const {
     kernel_->run({addresses, scratch, fault});
@@ -31,6 +35,7 @@ class SingleProgram {
  private:
   std::unique_ptr<const SingleKernel> kernel_;
   bool by_reference_ = false;
+  std::optional<std::uint32_t> replaced_;
 };
 
 }  // namespace topos::engines

@@ -104,6 +104,20 @@ Layout trailing(const Layout& x, int axis) {
   return result;
 }
 
+/// memcpy, without a call where it would cost more than the copy.
+void copy_slice(const std::byte* from, std::byte* to, std::size_t size) {
+  constexpr std::size_t step = 16;
+  if (size < step || size > 8 * step) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  // The last step may copy bytes for the second time.
+  for (std::size_t i = 0; i + step < size; i += step) {
+    std::memcpy(to + i, from + i, step);
+  }
+  std::memcpy(to + size - step, from + size - step, step);
+}
+
 class Gather final : public SingleKernel {
  public:
   Gather(const SingleNode& node, const ops::Gather& op, Indices indices)
@@ -160,8 +174,8 @@ class Gather final : public SingleKernel {
       } else if (inner_.is_contiguous()) {
         const auto size = static_cast<std::size_t>(at.after * bytes_);
         for (std::int64_t i = 0; i < count; ++i) {
-          std::memcpy(out + static_cast<std::size_t>(i) * size,
-                      from + named[i] * bytes_, size);
+          copy_slice(from + named[i] * bytes_,
+                     out + static_cast<std::size_t>(i) * size, size);
         }
       } else {
         for (std::int64_t i = 0; i < count; ++i) {
@@ -218,6 +232,8 @@ class ScatterAdd final : public SingleKernel {
 
   const char* name() const noexcept override { return "scatter_add"; }
 
+  int replaced_operand() const noexcept override { return 0; }
+
   std::size_t scratch_bytes() const noexcept override {
     const auto entries =
         static_cast<std::size_t>(indices_.count() + indices_.extents.rest);
@@ -231,9 +247,11 @@ class ScatterAdd final : public SingleKernel {
     auto* const entries = reinterpret_cast<ScatterEntry*>(call.scratch);
     ScatterEntry* const scratch = entries + indices_.count();
     std::byte* const to = call.addresses[id_];
-    for_each_part(copy_parts_, [&](int part) {
-      copy_.run(call.base(base_), to, part, copy_parts_);
-    });
+    if (call.base(base_) != to) {
+      for_each_part(copy_parts_, [&](int part) {
+        copy_.run(call.base(base_), to, part, copy_parts_);
+      });
+    }
     indices_.for_each(call, [&](std::int64_t position, std::int64_t i) {
       entries[position] = {i, position % at.rest};
     });

@@ -51,6 +51,9 @@ class SingleKernel {
   virtual ~SingleKernel() = default;
   virtual const char* name() const noexcept = 0;
   virtual std::size_t scratch_bytes() const noexcept { return 0; }
+  /// An operand whose place the result may have, if nobody reads it later and
+  /// no other operand reads that root; -1 if there is none.
+  virtual int replaced_operand() const noexcept { return -1; }
   virtual void run(const SingleCall& call) const = 0;
 };
 

@@ -106,7 +106,9 @@ class TileProgram::Builder {
       if (instruction.row != nullptr) {
         instruction.kind = Instruction::Kind::row;
         reads = Extent::full;
-        tile_.cost_ += work * (is_elementary(node.op) ? 12.0 : 0.4);
+        // Whole rows are read, whatever comes of them.
+        tile_.cost_ += static_cast<double>(group_.rows * group_.columns) *
+                       (is_elementary(node.op) ? 1.0 : 0.1);
       }
       const kernels::Scalars scalars =
           instruction.row == nullptr

@@ -19,22 +19,34 @@ using graph::Node;
 
 /// Rows longer than this do not stay in cache while a group works on them.
 constexpr std::int64_t greatest_row = 65536;
+/// A sum of everything is a row of its own up to here; beyond, it is summed
+/// tile by tile.
+constexpr std::int64_t greatest_single_row = 16384;
 
 /// How an operation takes part in tiles.
 struct Role {
   enum class Kind : std::uint8_t {
     elementwise,
     reduce,   // a row to an element
+    total,    // all elements to one
     row,      // a row to a row
     product,  // gives rows
     other
   };
   Kind kind = Kind::other;
-  std::int64_t rows = 0;  // of a reduce, row or product
+  std::int64_t rows = 0;  // of a reduce, total, row or product
   std::int64_t columns = 0;
 };
 
 std::int64_t count(const Shape& shape) { return shape.element_count(); }
+
+/// Whether a formula is a long sum of everything.
+bool is_total(const Node& node, const RowSpace& space) {
+  return space.rows == 1 && space.columns > greatest_single_row &&
+         is_floating(node.type.dtype) &&
+         (std::holds_alternative<ops::Sum>(node.op) ||
+          std::holds_alternative<ops::Mean>(node.op));
+}
 
 Role role_of(const Program& program, std::uint32_t id) {
   const Node& node = program.list.nodes[id];
@@ -50,6 +62,9 @@ Role role_of(const Program& program, std::uint32_t id) {
         } else if constexpr (RowFormula<Op>) {
           const std::uint32_t x = program.list.operands(node)[0];
           const auto rows = rows_of(node.op, program.list.nodes[x].type);
+          if (rows && is_total(node, *rows)) {
+            return {K::total, rows->columns, 1};
+          }
           if (!rows || rows->columns > greatest_row) return {};
           return {keeps_row<Op> ? K::row : K::reduce, rows->rows,
                   rows->columns};
@@ -126,6 +141,12 @@ class Grouper {
         group.rows = count(program_.list.nodes[id].type.shape);
         group.columns = 1;
         break;
+      case Role::Kind::total:
+        extent = Extent::total;
+        group.kind = Group::Kind::elementwise;
+        group.rows = role.rows;
+        group.columns = role.columns;
+        break;
       case Role::Kind::reduce:
         extent = Extent::row;
         [[fallthrough]];
@@ -153,7 +174,8 @@ class Grouper {
   }
 
   bool join(std::uint32_t id) {
-    if (roles_[id].kind == Role::Kind::other || readers_[id].empty()) {
+    if (roles_[id].kind == Role::Kind::other ||
+        roles_[id].kind == Role::Kind::total || readers_[id].empty()) {
       return false;
     }
     // The earliest group is the one found last.
@@ -191,6 +213,11 @@ class Grouper {
     const std::int64_t elements = count(program_.list.nodes[id].type.shape);
     const bool flat = group.kind == Group::Kind::elementwise;
     const Form same{group.kind, group.rows, group.columns};
+    if (place_[group.members[0].node] == Extent::total) {
+      // The blocks of the sum are its tiles.
+      if (role.kind != Role::Kind::elementwise) return {};
+      return {same};
+    }
     switch (role.kind) {
       case Role::Kind::elementwise:
         if (flat && elements > 1 && elements < group.rows &&
@@ -223,6 +250,7 @@ class Grouper {
           return {{Group::Kind::product, role.rows, role.columns}};
         }
         return {};
+      case Role::Kind::total:
       case Role::Kind::other:
         break;
     }
@@ -235,8 +263,9 @@ class Grouper {
       if (result_.group_of[reader.node] != at) continue;
       const Role::Kind kind = roles_[reader.node].kind;
       if (kind == Role::Kind::product) return false;
-      const bool whole_rows =
-          kind == Role::Kind::reduce || kind == Role::Kind::row;
+      const bool whole_rows = kind == Role::Kind::reduce ||
+                              kind == Role::Kind::row ||
+                              kind == Role::Kind::total;
       const Extent reads = whole_rows    ? Extent::full
                            : form.shrunk ? Extent::row
                                          : place_[reader.node];

@@ -13,11 +13,13 @@ namespace topos::engines {
 /// How the values of a group lie over its rows and columns.
 enum class Extent : std::uint8_t {
   full,  // an element at each row and column
-  row    // an element a row
+  row,   // an element a row
+  total  // one element, known when all tiles are done
 };
 
-/// Nodes that an engine may run at once, tile by tile: elementwise chains, row
-/// formulas, a product with what follows it. An offer: the bits are the same
+/// Nodes that an engine may run at once, tile by tile: elementwise chains (with
+/// the sum of all of their elements at the end), row formulas, a product with
+/// what follows it. An offer: the bits are the same
 /// either way.
 struct Group {
   enum class Kind : std::uint8_t {

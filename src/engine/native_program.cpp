@@ -351,6 +351,7 @@ void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
     timed(0, [&] {
       tile.pack(addresses, scratch, {0, tile.panel_count()});
       tile.run(addresses, scratch, workers, 0, tile.tile_count());
+      tile.finish(addresses, scratch);
     });
     return;
   }
@@ -381,6 +382,7 @@ void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
         });
       },
       workers_);
+  tile.finish(addresses, scratch);
 }
 
 void NativeProgram::run(const Addresses& addresses, std::byte* arena,

@@ -1,6 +1,6 @@
-// Row formulas over any axes. Sums down columns and sums of a few long rows
-// have ways of their own; whatever else has no gaps is rows where it lies, and
-// the rest is brought together, some rows at a time.
+// Row formulas over any axes. Sums down columns have a way of their own;
+// whatever else has no gaps is rows where it lies, and the rest is brought
+// together, some rows at a time.
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,6 @@
 #include "engine/single_kernel.h"
 #include "kernels/copy.h"
 #include "kernels/sum.h"
-#include "ops/sum_reference.h"
 #include "tensor/visit.h"
 
 namespace topos::engines {
@@ -294,72 +293,6 @@ class Columns final : public Sums {
   int parts_;
 };
 
-/// Sums of fewer rows than threads, whose blocks are summed by themselves and
-/// then added in order.
-class Blocks final : public Sums {
- public:
-  Blocks(const SingleNode& node, const Rows& rows)
-      : Sums(node, rows), parts_(node.threads) {}
-
-  static bool fits(const Rows& rows, int threads) {
-    return rows.rows < threads &&
-           parts_of(0.1 * static_cast<double>(rows.columns), threads) > 1;
-  }
-
-  const char* name() const noexcept override { return "blocks"; }
-
-  std::size_t scratch_bytes() const noexcept override {
-    return static_cast<std::size_t>(rows_.rows * blocks()) * sizeof(double);
-  }
-
-  void run(const SingleCall& call) const override {
-    auto* const sums = reinterpret_cast<double*>(call.scratch);
-    const std::int64_t each = blocks();
-    for_each_part(parts_, [&](int part) {
-      const std::int64_t begin = each * part / parts_;
-      const std::int64_t end = each * (part + 1) / parts_;
-      for (std::int64_t row = 0; row < rows_.rows; ++row) {
-        sum_blocks(call, row, begin, end, sums + row * each);
-      }
-    });
-    for (std::int64_t row = 0; row < rows_.rows; ++row) {
-      double total = sums[row * each];
-      for (std::int64_t i = 1; i < each; ++i) total += sums[row * each + i];
-      as_type([&]<class T>(T) {
-        store_sums(&total, 1, divisor_,
-                   reinterpret_cast<T*>(call.addresses[id_]) + row);
-      });
-    }
-  }
-
- private:
-  static constexpr auto block = static_cast<std::int64_t>(ops::sum_block);
-
-  std::int64_t blocks() const { return (rows_.columns + block - 1) / block; }
-
-  void sum_blocks(const SingleCall& call, std::int64_t row, std::int64_t begin,
-                  std::int64_t end, double* sums) const {
-    const std::byte* const from = rows_.at(call, row * rows_.columns);
-    // The last block may be shorter.
-    const std::int64_t whole = std::min(end, rows_.columns / block);
-    as_type([&]<class T>(T) {
-      const T* const x = reinterpret_cast<const T*>(from);
-      if (whole > begin) {
-        kernels::sum_rows(x + begin * block, block,
-                          static_cast<std::size_t>(whole - begin),
-                          static_cast<std::size_t>(block), sums + begin);
-      }
-      if (whole < end) {
-        kernels::sum_rows(x + whole * block, block, 1,
-                          static_cast<std::size_t>(rows_.columns % block),
-                          sums + whole);
-      }
-    });
-  }
-
-  int parts_;
-};
-
 }  // namespace
 
 std::unique_ptr<SingleKernel> row_kernel(const SingleNode& node) {
@@ -386,9 +319,6 @@ std::unique_ptr<SingleKernel> row_kernel(const SingleNode& node) {
     trailing &= axes[i] == node.types[0].shape.rank() - axes.size() + i;
   }
   if (trailing && rows.x.layout.is_contiguous()) {
-    if (sums && Blocks::fits(rows, node.threads)) {
-      return std::make_unique<Blocks>(node, rows);
-    }
     return std::make_unique<Adjacent>(node, rows, function, keeps);
   }
   if (sums && Columns::fits(rows)) return std::make_unique<Columns>(node, rows);

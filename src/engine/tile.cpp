@@ -8,6 +8,8 @@
 #include <unordered_set>
 
 #include "engine/tile_kernels.h"
+#include "kernels/sum.h"
+#include "ops/sum_reference.h"
 #include "tensor/visit.h"
 #include "topos/error.h"
 
@@ -78,11 +80,15 @@ class TileProgram::Builder {
     if (group_.kind == Group::Kind::product) {
       tile_rows = std::max(product_elements / columns, least_product_rows);
     }
+    for (const Group::Member& member : group_.members) {
+      if (member.extent == Extent::total) tile_rows = ops::sum_block;
+    }
     tile_.tile_rows_ = std::min(tile_rows, rows);
     tile_.tile_count_ = (group_.rows + tile_.tile_rows_ - 1) / tile_.tile_rows_;
   }
 
   std::size_t elements(Extent extent) const {
+    if (extent == Extent::total) return 1;
     return static_cast<std::size_t>(extent == Extent::full
                                         ? tile_.tile_rows_ * tile_.columns_
                                         : tile_.tile_rows_);
@@ -99,6 +105,11 @@ class TileProgram::Builder {
     if (std::holds_alternative<ops::Matmul>(node.op)) {
       add_product(operands, node);
       instruction.kind = Instruction::Kind::product;
+    } else if (member.extent == Extent::total) {
+      instruction.kind = Instruction::Kind::total;
+      instruction.operands[instruction.operand_count++] =
+          read(operands[0], Extent::full);
+      instruction.total = add_total(member.node, node);
     } else {
       const Type& last = program_.list.nodes[operands.back()].type;
       instruction.row = row_function(node.op, last.dtype);
@@ -193,6 +204,7 @@ class TileProgram::Builder {
     slot.extent = member.extent;
     slot.element_bytes = size_bytes(node.type.dtype);
     slot.in_memory = stored_[member.node];
+    slot.moves = member.extent != Extent::total;
     slot.node = member.node;
     const auto at = add_slot(slot);
     computed_[member.node] = {at, member.extent};
@@ -313,6 +325,18 @@ class TileProgram::Builder {
       }
       at->second.last_read = member_;
     }
+  }
+
+  std::uint32_t add_total(std::uint32_t id, const Node& node) {
+    Total total{node.type.dtype, id, 1, tile_.shared_bytes_};
+    if (std::holds_alternative<ops::Mean>(node.op)) {
+      total.divisor = static_cast<double>(group_.rows);
+    }
+    tile_.shared_bytes_ +=
+        aligned(static_cast<std::size_t>(tile_.tile_count_) * sizeof(double));
+    tile_.cost_ += static_cast<double>(group_.rows) * 0.1;
+    tile_.totals_.push_back(total);
+    return static_cast<std::uint32_t>(tile_.totals_.size()) - 1;
   }
 
   void add_product(std::span<const std::uint32_t> operands, const Node& node) {
@@ -461,6 +485,14 @@ kernels::MatrixStrides matrix(const Layout& layout) {
   return {layout.strides[-2], layout.strides[-1]};
 }
 
+void sum_block_of(DType dtype, const std::byte* x, std::size_t n, double* sum) {
+  if (dtype == f32) {
+    kernels::sum_rows(reinterpret_cast<const float*>(x), 0, 1, n, sum);
+  } else {
+    kernels::sum_rows(reinterpret_cast<const double*>(x), 0, 1, n, sum);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -540,6 +572,23 @@ void run_chain(const TileChain& chain, std::byte* const* pointers,
 
 }  // namespace
 
+void TileProgram::finish(const Addresses& addresses,
+                         const std::byte* shared) const {
+  for (const Total& total : totals_) {
+    const auto* const sums =
+        reinterpret_cast<const double*>(shared + total.scratch);
+    double sum = sums[0];
+    for (std::int64_t i = 1; i < tile_count_; ++i) sum += sums[i];
+    sum /= total.divisor;
+    std::byte* const to = addresses[total.node];
+    if (total.dtype == f32) {
+      *reinterpret_cast<float*>(to) = static_cast<float>(sum);
+    } else {
+      *reinterpret_cast<double*>(to) = sum;
+    }
+  }
+}
+
 void TileProgram::run(const Addresses& addresses, std::byte* shared,
                       std::byte* worker, std::int64_t begin,
                       std::int64_t end) const {
@@ -602,6 +651,14 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
             multiply<double>(addresses, shared, worker, to, first_row, rows);
           }
           break;
+        case Instruction::Kind::total: {
+          const Total& total = totals_[step.total];
+          sum_block_of(
+              total.dtype, pointers[step.operands[0]],
+              static_cast<std::size_t>(rows),
+              reinterpret_cast<double*>(shared + total.scratch) + tile);
+          break;
+        }
       }
     }
   }

@@ -26,7 +26,8 @@ class TileProgram {
 
   /// Bytes of scratch of each worker.
   std::size_t worker_bytes() const noexcept { return worker_bytes_; }
-  /// Bytes of scratch that workers share: the packed right operands.
+  /// Bytes of scratch that workers share: packed right operands, sums of
+  /// blocks.
   std::size_t shared_bytes() const noexcept { return shared_bytes_; }
   std::int64_t tile_count() const noexcept { return tile_count_; }
   /// Roughly the nanoseconds of one thread for everything.
@@ -40,6 +41,9 @@ class TileProgram {
   /// Tiles [begin, end).
   void run(const Addresses& addresses, std::byte* shared, std::byte* worker,
            std::int64_t begin, std::int64_t end) const;
+
+  /// The sums of everything, once all tiles have run.
+  void finish(const Addresses& addresses, const std::byte* shared) const;
 
   /// An operand that is read where it lies, whole and in no other way, so that
   /// a result may overwrite it: the member at which it is read last.
@@ -70,6 +74,14 @@ class TileProgram {
     std::size_t packed_bytes = 0;  // of one entry
   };
 
+  /// The sum of all elements, a block of it in each tile.
+  struct Total {
+    DType dtype = f32;
+    std::uint32_t node = 0;
+    double divisor = 1;       // of a mean: the count
+    std::size_t scratch = 0;  // of the blocks' sums, from the shared first byte
+  };
+
   class Builder;
 
   template <class T>
@@ -89,6 +101,7 @@ class TileProgram {
   std::vector<Instruction> instructions_;
   std::vector<TileChain> chains_;
   std::vector<Product> products_;  // none or one
+  std::vector<Total> totals_;
   std::vector<DirectLoad> direct_loads_;
   std::size_t worker_bytes_ = 0;
   std::size_t shared_bytes_ = 0;

@@ -38,7 +38,15 @@ struct TileLoad {
 };
 
 struct TileInstruction {
-  enum class Kind : std::uint8_t { tile, chain, row, expand, load, product };
+  enum class Kind : std::uint8_t {
+    tile,
+    chain,
+    row,
+    expand,
+    load,
+    product,
+    total
+  };
   Kind kind = Kind::tile;
   Extent extent = Extent::full;
   ops::TileFunction tile = nullptr;
@@ -48,6 +56,7 @@ struct TileInstruction {
   std::uint32_t result = 0;
   std::uint32_t load = 0;
   std::uint32_t chain = 0;
+  std::uint32_t total = 0;
   /// Arithmetic of f32, which can be a step of a chain; which operands are one
   /// element.
   std::optional<kernels::Arithmetic> arithmetic;

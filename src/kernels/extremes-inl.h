@@ -115,6 +115,23 @@ class Running {
   hn::Mask<Tag<T>> nan_;
 };
 
+/// The extreme of n elements that lie at x, as `running` has met them.
+template <class Pick, class T>
+HWY_INLINE T settled(const Running<Pick, T>& running, const T* x,
+                     std::size_t n) {
+  if constexpr (std::floating_point<T>) {
+    if (HWY_UNLIKELY(running.has_nan())) {
+      return std::numeric_limits<T>::quiet_NaN();
+    }
+    const T best = running.best();
+    if (HWY_LIKELY(best != 0)) return best;
+    constexpr T zero = Pick::template zero<T>;
+    return has_zero(x, n, zero) ? zero : -zero;
+  } else {
+    return running.best();
+  }
+}
+
 /// The extreme of n >= 1 elements.
 template <class Pick, class T>
 HWY_INLINE T extreme(const T* x, std::size_t n) {
@@ -136,15 +153,7 @@ HWY_INLINE T extreme(const T* x, std::size_t n) {
     b.add(hn::LoadU(d, x + n - w));
     a.add(b);
   }
-  if constexpr (std::floating_point<T>) {
-    if (a.has_nan()) return std::numeric_limits<T>::quiet_NaN();
-    const T best = a.best();
-    if (best != 0) return best;
-    constexpr T zero = Pick::template zero<T>;
-    return has_zero(x, n, zero) ? zero : -zero;
-  } else {
-    return a.best();
-  }
+  return settled(a, x, n);
 }
 
 }  // namespace extremes

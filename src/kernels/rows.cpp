@@ -137,14 +137,72 @@ HWY_INLINE T shift_of(const T* x, size_t columns) {
   return greatest == -std::numeric_limits<T>::infinity() ? T(0) : greatest;
 }
 
+/// Rows of a few vectors less their shifts: each row is read once. The vectors
+/// that are stored may reach into the next row, which comes later; a masked
+/// store would keep that row's load waiting.
+template <size_t vectors, class T>
+HWY_INLINE void shift_short_rows(const T* x, T* y, size_t rows, size_t columns,
+                                 T* shifts) {
+  const Tag<T> d;
+  constexpr size_t width = hn::MaxLanes(Tag<T>());
+  constexpr size_t last = (vectors - 1) * width;
+  const size_t count = columns - last;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const auto within = hn::FirstN(d, count);
+  const size_t overrun = x == y ? 0 : rows * columns;
+  for (size_t r = 0; r < rows; ++r, x += columns, y += columns) {
+    hn::Vec<Tag<T>> v[vectors];
+    extremes::Running<extremes::Greatest, T> running;
+    TOPOS_UNROLL
+    for (size_t i = 0; i + 1 < vectors; ++i) {
+      v[i] = hn::LoadU(d, x + i * width);
+      running.add(v[i]);
+    }
+    v[vectors - 1] = hn::IfThenElse(within, load_first(d, x + last, count),
+                                    hn::Set(d, -infinity));
+    running.add(v[vectors - 1]);
+    const T greatest = extremes::settled(running, x, columns);
+    shifts[r] = greatest == -infinity ? T(0) : greatest;
+    const auto shift = hn::Set(d, shifts[r]);
+    TOPOS_UNROLL
+    for (size_t i = 0; i + 1 < vectors; ++i) {
+      hn::StoreU(hn::Sub(v[i], shift), d, y + i * width);
+    }
+    const auto end = hn::Sub(v[vectors - 1], shift);
+    if (r * columns + last + width <= overrun) {
+      hn::StoreU(end, d, y + last);
+    } else {
+      store_first(d, end, y + last, count);
+    }
+  }
+}
+
+/// Rows less their shifts.
+template <class T>
+HWY_INLINE void shift_rows(const T* x, T* y, size_t rows, size_t columns,
+                           T* shifts) {
+  constexpr size_t width = hn::MaxLanes(Tag<T>());
+  if (columns <= width) {
+    shift_short_rows<1>(x, y, rows, columns, shifts);
+  } else if (columns <= 2 * width) {
+    shift_short_rows<2>(x, y, rows, columns, shifts);
+  } else if (columns <= 3 * width) {
+    shift_short_rows<3>(x, y, rows, columns, shifts);
+  } else if (columns <= 4 * width) {
+    shift_short_rows<4>(x, y, rows, columns, shifts);
+  } else {
+    for (size_t r = 0; r < rows; ++r, x += columns, y += columns) {
+      shifts[r] = shift_of(x, columns);
+      subtract(x, shifts[r], y, columns);
+    }
+  }
+}
+
 /// Exponentials of rows less their shifts, which are together a piece at most.
 template <class T>
 HWY_INLINE void shifted_piece(const T* x, T* y, size_t rows, size_t columns,
                               T* shifts, double* sums) {
-  for (size_t r = 0; r < rows; ++r) {
-    shifts[r] = shift_of(x + r * columns, columns);
-    subtract(x + r * columns, shifts[r], y + r * columns, columns);
-  }
+  shift_rows(x, y, rows, columns, shifts);
   exponentials(y, y, rows * columns);
   sums_of(y, rows, columns, sums);
 }
@@ -170,6 +228,35 @@ HWY_INLINE T reciprocal(T sum) {
   return sum == 0 ? T(0) : 1 / sum;
 }
 
+/// Rows that are a piece together, each times the reciprocal of its sum.
+template <class T>
+HWY_INLINE void scale_rows(T* y, size_t rows, size_t columns,
+                           const double* sums) {
+  const Tag<T> d;
+  constexpr size_t width = hn::MaxLanes(Tag<T>());
+  if (columns > 8 * width) {
+    for (size_t r = 0; r < rows; ++r) {
+      scale(y + r * columns, reciprocal(static_cast<T>(sums[r])), columns);
+    }
+    return;
+  }
+  // Factors first, an element each: rows that are not whole vectors then need
+  // no masks.
+  HWY_ALIGN T factors[piece + width];
+  for (size_t r = 0; r < rows; ++r) {
+    const auto factor = hn::Set(d, reciprocal(static_cast<T>(sums[r])));
+    for (size_t c = 0; c < columns; c += width) {
+      hn::StoreU(factor, d, factors + r * columns + c);
+    }
+  }
+  const T* factor = factors;
+  map(y, y, rows * columns, [&factor, d](auto v) HWY_ATTR {
+    const auto by = hn::Load(d, factor);
+    factor += width;
+    return hn::Mul(v, by);
+  });
+}
+
 template <class T>
 void softmax(const T* x, T* y, size_t rows, size_t columns) {
   if (columns > piece) {
@@ -188,9 +275,7 @@ void softmax(const T* x, T* y, size_t rows, size_t columns) {
     double sums[piece_rows];
     T* const out = y + r * columns;
     shifted_piece(x + r * columns, out, count, columns, shifts, sums);
-    for (size_t i = 0; i < count; ++i) {
-      scale(out + i * columns, reciprocal(static_cast<T>(sums[i])), columns);
-    }
+    scale_rows(out, count, columns, sums);
   }
 }
 

@@ -35,6 +35,19 @@ using doubles::width;
 // How many vectors the lanes of one sum fill.
 inline constexpr size_t lane_vectors = sum_lanes / width;
 
+// The last levels of the tree: the two halves of a vector, then their halves.
+template <class D>
+HWY_INLINE double sum_of_halves([[maybe_unused]] D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    return sum_of_halves(
+        half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
 // The sum of one block of n <= 4096 contiguous elements.
 template <class T>
 HWY_INLINE double sum_of_block(const T* x, size_t n) {
@@ -73,14 +86,7 @@ HWY_INLINE double sum_of_block(const T* x, size_t n) {
     TOPOS_UNROLL
     for (size_t v = 0; v < half; ++v) sum[v] = hn::Add(sum[v], sum[v + half]);
   }
-  HWY_ALIGN double lanes[width];
-  hn::Store(sum[0], d, lanes);
-  TOPOS_UNROLL
-  for (size_t half = width / 2; half > 0; half /= 2) {
-    TOPOS_UNROLL
-    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
+  return sum_of_halves(d, sum[0]);
 }
 
 template <class T>

@@ -139,6 +139,25 @@ TEST(Groups, AreRightAtTheEdgesOfTilesAndRows) {
   }
 }
 
+/// A long sum of everything ends the chain that makes its elements.
+TEST(Groups, EndWithSumsOfEverything) {
+  for (const std::int64_t n : {16384, 16385, 20479, 20480, 20481, 70001}) {
+    SCOPED_TRACE(n);
+    Tape tape;
+    const Value x = tape.parameter("x", random({n}, 1));
+    const Value y = tape.parameter("y", random({n}, 2));
+    const Value d = x - y;
+    const Value loss = mean(d * d);
+    const Value narrow = sum(cast(d, f64)) + 1;
+    const Value scaled = d * (loss * cast(narrow, f32));
+    const Network network = tape.seal();
+    EXPECT_EQ(run(network, loss),
+              n == 16384 ? "rows: sub mul mean" : "elementwise: sub mul mean");
+    run(network, narrow);
+    run(network, scaled);
+  }
+}
+
 TEST(Groups, AreRightForProductsOfEveryShape) {
   struct Case {
     Shape left;

@@ -1,0 +1,288 @@
+// Products of few rows, compiled once per instruction set.
+//
+// Some rows of b at a time run past the partial sums of a stretch of columns,
+// which stay in the first caches: so b is read in a few long streams. Lanes are
+// columns, and each repeats the scalar loop of the reference; a partial sum is
+// stored and loaded again, which changes no bit.
+
+#include "kernels/few_rows.h"
+
+#include <algorithm>
+
+#include "kernels/simd_targets.h"
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/few_rows.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target, or it would be compiled for one target only.
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace topos::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using std::ptrdiff_t;
+using std::size_t;
+
+#if TOPOS_VECTOR_FMA
+
+// Elements of a that wait in registers while columns pass.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int held = 24;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr int held = 10;
+#elif HWY_NATIVE_FMA
+inline constexpr int held = 20;
+#else  // Emulated: the temporaries take the registers.
+inline constexpr int held = 4;
+#endif
+
+inline constexpr int max_rows = held / 4 > 1 ? std::min(held / 4, 6) : 1;
+
+// Rows of b that pass together: a power of two, so that they divide a block.
+constexpr int depth_of(int rows) {
+  int depth = 1;
+  while (2 * depth * rows <= held && depth < 8) depth *= 2;
+  return depth;
+}
+
+// Columns whose partial sums are held in the caches.
+inline constexpr size_t stretch = 2048;
+
+template <class T>
+struct Stretch {
+  const T* a;  // the first row's first element
+  ptrdiff_t a_row;
+  ptrdiff_t a_column;
+  const T* b;  // the first column in the first row
+  ptrdiff_t b_row;
+  T* sums;
+  ptrdiff_t sums_row;
+  size_t columns;
+};
+
+// sums += a b over `depth` of k, each sum one chain.
+template <class T, int rows, int depth>
+HWY_NOINLINE void pass(const Stretch<T>& s) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+  V left[rows][depth];
+  TOPOS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TOPOS_UNROLL
+    for (int k = 0; k < depth; ++k) {
+      left[r][k] = hn::Set(d, s.a[r * s.a_row + k * s.a_column]);
+    }
+  }
+  const T* HWY_RESTRICT b = s.b;
+  T* HWY_RESTRICT sums = s.sums;
+  const ptrdiff_t b_row = s.b_row;
+  const ptrdiff_t sums_row = s.sums_row;
+  size_t j = 0;
+  for (; j + lanes <= s.columns; j += lanes) {
+    V right[depth];
+    TOPOS_UNROLL
+    for (int k = 0; k < depth; ++k) {
+      right[k] = hn::LoadU(d, b + k * b_row + j);
+      // What the next pass reads.
+      __builtin_prefetch(b + (k + depth) * b_row + j, 0, 2);
+    }
+    TOPOS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      V sum = hn::LoadU(d, sums + r * sums_row + j);
+      TOPOS_UNROLL
+      for (int k = 0; k < depth; ++k) {
+        sum = fused_multiply_add(d, left[r][k], right[k], sum);
+      }
+      hn::StoreU(sum, d, sums + r * sums_row + j);
+    }
+  }
+  if (j == s.columns) return;
+  const size_t count = s.columns - j;
+  for (int r = 0; r < rows; ++r) {
+    V sum = load_first(d, sums + r * sums_row + j, count);
+    for (int k = 0; k < depth; ++k) {
+      sum = fused_multiply_add(d, left[r][k],
+                               load_first(d, b + k * b_row + j, count), sum);
+    }
+    store_first(d, sum, sums + r * sums_row + j, count);
+  }
+}
+
+// `k` of k, as many together as registers allow.
+template <class T, int rows>
+void pass_all(Stretch<T> s, size_t k) {
+  constexpr int depth = depth_of(rows);
+  for (; k >= depth; k -= depth) {
+    pass<T, rows, depth>(s);
+    s.a += depth * s.a_column;
+    s.b += depth * s.b_row;
+  }
+  for (; k > 0; --k) {
+    pass<T, rows, 1>(s);
+    s.a += s.a_column;
+    s.b += s.b_row;
+  }
+}
+
+template <class T>
+void pass_rows(size_t rows, const Stretch<T>& s, size_t k) {
+  switch (rows) {
+#define TOPOS_ROWS(count)                                             \
+  case count:                                                         \
+    if constexpr (count <= max_rows) return pass_all<T, count>(s, k); \
+    break;
+    TOPOS_ROWS(1)
+    TOPOS_ROWS(2)
+    TOPOS_ROWS(3)
+    TOPOS_ROWS(4)
+    TOPOS_ROWS(5)
+    TOPOS_ROWS(6)
+#undef TOPOS_ROWS
+    default:
+      break;
+  }
+}
+
+template <class T>
+void add_to(T* HWY_RESTRICT c, const T* HWY_RESTRICT sums, size_t n) {
+  const hn::ScalableTag<T> d;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+  size_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, c + j), hn::LoadU(d, sums + j)), d, c + j);
+  }
+  for (; j < n; ++j) c[j] += sums[j];
+}
+
+// One block of k: all rows pass a part of it while that is in the caches.
+template <class T>
+void multiply_block(size_t m, Stretch<T> s, size_t k) {
+  constexpr size_t together = 8;
+  const size_t groups = (m + max_rows - 1) / max_rows;
+  if (groups == 1) return pass_rows(m, s, k);
+  while (k > 0) {
+    const size_t some = std::min(k, together);
+    for (size_t group = 0, row = 0; group < groups; ++group) {
+      const size_t rows = (m - row) / (groups - group);
+      const auto i = static_cast<ptrdiff_t>(row);
+      Stretch<T> part = s;
+      part.a += i * s.a_row;
+      part.sums += i * s.sums_row;
+      pass_rows(rows, part, some);
+      row += rows;
+    }
+    k -= some;
+    s.a += static_cast<ptrdiff_t>(some) * s.a_column;
+    s.b += static_cast<ptrdiff_t>(some) * s.b_row;
+  }
+}
+
+template <class T>
+void multiply(const T* a, MatrixStrides a_strides, const T* b, ptrdiff_t b_row,
+              T* c, ptrdiff_t c_row, MatmulShape shape, T* scratch) {
+  static_assert(few_rows * stretch * sizeof(T) <= matmul_scratch_bytes);
+  for (size_t first = 0; first < shape.n; first += stretch) {
+    const size_t columns = std::min(stretch, shape.n - first);
+    for (size_t k = 0; k < shape.k; k += ops::matmul_block) {
+      const bool add = k > 0;
+      Stretch<T> s{a + static_cast<ptrdiff_t>(k) * a_strides.column,
+                   a_strides.row,
+                   a_strides.column,
+                   b + static_cast<ptrdiff_t>(k) * b_row + first,
+                   b_row,
+                   add ? scratch : c + first,
+                   add ? static_cast<ptrdiff_t>(stretch) : c_row,
+                   columns};
+      for (size_t r = 0; r < shape.m; ++r) {
+        T* sums = s.sums + static_cast<ptrdiff_t>(r) * s.sums_row;
+        std::fill(sums, sums + columns, T{0});
+      }
+      multiply_block(shape.m, s, std::min(ops::matmul_block, shape.k - k));
+      for (size_t r = 0; add && r < shape.m; ++r) {
+        add_to(c + static_cast<ptrdiff_t>(r) * c_row + first,
+               scratch + r * stretch, columns);
+      }
+    }
+  }
+}
+
+#endif  // TOPOS_VECTOR_FMA
+
+// Not templates: HWY_EXPORT wants plain functions.
+void few_rows_f32(const float* a, MatrixStrides a_strides, const float* b,
+                  ptrdiff_t b_row, float* c, ptrdiff_t c_row, MatmulShape shape,
+                  void* scratch) {
+#if TOPOS_VECTOR_FMA
+  multiply(a, a_strides, b, b_row, c, c_row, shape,
+           static_cast<float*>(scratch));
+#else
+  static_cast<void>(scratch);
+  ops::matmul_reference(a, a_strides, b, {b_row, 1}, c, {c_row, 1}, shape.m,
+                        shape.n, shape.k);
+#endif
+}
+
+void few_rows_f64(const double* a, MatrixStrides a_strides, const double* b,
+                  ptrdiff_t b_row, double* c, ptrdiff_t c_row,
+                  MatmulShape shape, void* scratch) {
+#if HWY_NATIVE_FMA
+  multiply(a, a_strides, b, b_row, c, c_row, shape,
+           static_cast<double*>(scratch));
+#else
+  static_cast<void>(scratch);
+  ops::matmul_reference(a, a_strides, b, {b_row, 1}, c, {c_row, 1}, shape.m,
+                        shape.n, shape.k);
+#endif
+}
+
+}  // namespace
+}  // namespace topos::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace topos::kernels {
+
+HWY_EXPORT(few_rows_f32);
+HWY_EXPORT(few_rows_f64);
+
+namespace {
+
+// No terms: +0 everywhere.
+template <class T>
+void clear(T* c, std::ptrdiff_t c_row, MatmulShape shape) {
+  for (std::size_t row = 0; row < shape.m; ++row) {
+    T* to = c + static_cast<std::ptrdiff_t>(row) * c_row;
+    std::fill(to, to + shape.n, T{0});
+  }
+}
+
+}  // namespace
+
+void multiply_few_rows(const float* a, MatrixStrides a_strides, const float* b,
+                       std::ptrdiff_t b_row, float* c, std::ptrdiff_t c_row,
+                       MatmulShape shape, void* scratch) {
+  if (shape.k == 0) return clear(c, c_row, shape);
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(few_rows_f32)
+  (a, a_strides, b, b_row, c, c_row, shape, scratch);
+}
+
+void multiply_few_rows(const double* a, MatrixStrides a_strides,
+                       const double* b, std::ptrdiff_t b_row, double* c,
+                       std::ptrdiff_t c_row, MatmulShape shape, void* scratch) {
+  if (shape.k == 0) return clear(c, c_row, shape);
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(few_rows_f64)
+  (a, a_strides, b, b_row, c, c_row, shape, scratch);
+}
+
+}  // namespace topos::kernels
+
+#endif  // HWY_ONCE

@@ -1,0 +1,86 @@
+#include "kernels/few_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <vector>
+
+#include "kernels/every_target.h"
+#include "kernels/matrices.h"
+
+namespace topos::kernels {
+namespace {
+
+using test::Buffer;
+using test::expect_same_bits;
+using test::Layout;
+using test::matrix;
+using test::Matrix;
+using test::on_every_target;
+using test::Values;
+
+template <class T>
+void check(MatmulShape shape, Layout left, Layout right, Values kind) {
+  TOPOS_SHOW_SEED();
+  SCOPED_TRACE(testing::Message()
+               << shape.m << " x " << shape.k << " x " << shape.n
+               << ", layouts " << static_cast<int>(left) << ' '
+               << static_cast<int>(right) << ", " << sizeof(T) << " bytes");
+  std::mt19937 random(test::seed());
+  const auto a = matrix<T>(random, shape.m, shape.k, left, kind);
+  const auto b = matrix<T>(random, shape.k, shape.n, right, kind);
+  const std::vector<T> expected = test::reference(a, b, shape);
+  on_every_target([&] {
+    Buffer<T> scratch(matmul_scratch_bytes);
+    std::vector<T> c(shape.m * (shape.n + 2), T{-7});
+    multiply_few_rows(a.data(), a.strides, b.data(), b.strides.row, c.data(),
+                      static_cast<std::ptrdiff_t>(shape.n + 2), shape,
+                      scratch.data());
+    scratch.check();
+    expect_same_bits(c, expected);
+  });
+}
+
+template <class T>
+class FewRows : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(FewRows, Types);
+
+TYPED_TEST(FewRows, EveryHeightAndWidth) {
+  for (std::size_t m = 0; m <= few_rows; ++m) {
+    for (const std::size_t n : {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 70}) {
+      check<TypeParam>({m, n, 13}, Layout::rows, Layout::rows, Values::special);
+    }
+  }
+}
+
+TYPED_TEST(FewRows, BlocksOfTheInnerExtent) {
+  for (const std::size_t m : {1, 5, 16}) {
+    for (const std::size_t k : {0, 1, 7, 8, 9, 511, 512, 513, 1025}) {
+      check<TypeParam>({m, 37, k}, Layout::rows, Layout::rows,
+                       Values::ordinary);
+    }
+  }
+}
+
+TYPED_TEST(FewRows, MoreColumnsThanCachesHold) {
+  check<TypeParam>({3, 4100, 9}, Layout::rows, Layout::rows, Values::ordinary);
+  check<TypeParam>({16, 2049, 515}, Layout::rows, Layout::padded,
+                   Values::ordinary);
+}
+
+TYPED_TEST(FewRows, EveryLayout) {
+  for (const Layout left :
+       {Layout::rows, Layout::columns, Layout::padded, Layout::spread,
+        Layout::reversed, Layout::same_row, Layout::same_column}) {
+    for (const Layout right :
+         {Layout::rows, Layout::padded, Layout::same_row}) {
+      check<TypeParam>({7, 45, 11}, left, right, Values::special);
+      check<TypeParam>({13, 35, 33}, left, right, Values::wild);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace topos::kernels

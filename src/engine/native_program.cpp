@@ -105,9 +105,7 @@ class NativeProgram::Planner {
       } else {
         step.tile.emplace(program_, grouping_, group, stored_);
         const bool worth = step.tile->cost() > worth_a_thread;
-        step.parts = worth ? static_cast<int>(std::min<std::int64_t>(
-                                 native_.threads_, step.tile->tile_count()))
-                           : 1;
+        step.parts = worth ? step.tile->parts(native_.threads_) : 1;
       }
       native_.steps_.push_back(std::move(step));
     }

@@ -1,489 +1,12 @@
 #include "engine/tile.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "engine/tile_kernels.h"
 #include "kernels/sum.h"
-#include "ops/sum_reference.h"
-#include "tensor/visit.h"
-#include "topos/error.h"
 
 namespace topos::engines {
 
 namespace {
-
-using graph::Node;
-
-constexpr std::size_t alignment = 64;
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-/// Elements of a tile: some registers of this many fit L1 together.
-constexpr std::int64_t tile_elements = 2048;
-/// Of a product's tile: enough rows to use a packed panel well.
-constexpr std::int64_t product_elements = 16384;
-constexpr std::int64_t least_product_rows = 32;
-
-bool is_elementary(const ops::Any& op) {
-  return std::visit(
-      []<class Op>(const Op&) {
-        return std::is_same_v<Op, ops::Exp> || std::is_same_v<Op, ops::Expm1> ||
-               std::is_same_v<Op, ops::Ln> || std::is_same_v<Op, ops::Log1p> ||
-               std::is_same_v<Op, ops::Tanh> || std::is_same_v<Op, ops::Erf> ||
-               std::is_same_v<Op, ops::Logistic> ||
-               std::is_same_v<Op, ops::Pow> || std::is_same_v<Op, ops::Sin> ||
-               std::is_same_v<Op, ops::Cos> || std::is_same_v<Op, ops::Rsqrt> ||
-               std::is_same_v<Op, ops::Softmax> ||
-               std::is_same_v<Op, ops::LogSoftmax> ||
-               std::is_same_v<Op, ops::LogSumExp>;
-      },
-      op);
-}
-
-}  // namespace
-
-class TileProgram::Builder {
- public:
-  Builder(TileProgram& tile, const Program& program, const Grouping& grouping,
-          const Group& group, const std::vector<bool>& stored)
-      : tile_(tile),
-        program_(program),
-        accesses_(grouping.accesses),
-        group_(group),
-        stored_(stored) {}
-
-  void build() {
-    tile_.rows_ = group_.rows;
-    tile_.columns_ = group_.columns;
-    choose_tile();
-    for (member_ = 0; member_ < group_.members.size(); ++member_) {
-      add(group_.members[member_]);
-    }
-    make_chains(tile_.instructions_, tile_.slots_, tile_.chains_);
-    place_scratch();
-    for (const auto& [node, load] : direct_) {
-      if (!read_otherwise_.contains(node)) tile_.direct_loads_.push_back(load);
-    }
-  }
-
- private:
-  void choose_tile() {
-    const std::int64_t rows = std::max<std::int64_t>(group_.rows, 1);
-    const std::int64_t columns = std::max<std::int64_t>(group_.columns, 1);
-    std::int64_t tile_rows = std::max<std::int64_t>(tile_elements / columns, 1);
-    if (group_.kind == Group::Kind::product) {
-      tile_rows = std::max(product_elements / columns, least_product_rows);
-    }
-    for (const Group::Member& member : group_.members) {
-      if (member.extent == Extent::total) tile_rows = ops::sum_block;
-    }
-    tile_.tile_rows_ = std::min(tile_rows, rows);
-    tile_.tile_count_ = (group_.rows + tile_.tile_rows_ - 1) / tile_.tile_rows_;
-  }
-
-  std::size_t elements(Extent extent) const {
-    if (extent == Extent::total) return 1;
-    return static_cast<std::size_t>(extent == Extent::full
-                                        ? tile_.tile_rows_ * tile_.columns_
-                                        : tile_.tile_rows_);
-  }
-
-  void add(const Group::Member& member) {
-    const Node& node = program_.list.nodes[member.node];
-    Instruction instruction;
-    instruction.extent = member.extent;
-    const double work = static_cast<double>(member.extent == Extent::full
-                                                ? group_.rows * group_.columns
-                                                : group_.rows);
-    const auto operands = program_.list.operands(node);
-    if (std::holds_alternative<ops::Matmul>(node.op)) {
-      add_product(operands, node);
-      instruction.kind = Instruction::Kind::product;
-    } else if (member.extent == Extent::total) {
-      instruction.kind = Instruction::Kind::total;
-      instruction.operands[instruction.operand_count++] =
-          read(operands[0], Extent::full);
-      instruction.total = add_total(member.node, node);
-    } else {
-      const Type& last = program_.list.nodes[operands.back()].type;
-      instruction.row = row_function(node.op, last.dtype);
-      Extent reads = member.extent;
-      if (instruction.row != nullptr) {
-        instruction.kind = Instruction::Kind::row;
-        reads = Extent::full;
-        // Whole rows are read, whatever comes of them.
-        tile_.cost_ += static_cast<double>(group_.rows * group_.columns) *
-                       (is_elementary(node.op) ? 1.0 : 0.1);
-      }
-      const kernels::Scalars scalars =
-          instruction.row == nullptr
-              ? choose_tile_function(instruction, member, operands, work)
-              : 0;
-      for (std::uint32_t operand : operands) {
-        const std::uint32_t i = instruction.operand_count++;
-        instruction.operands[i] = (scalars >> i & 1) != 0
-                                      ? repeated_element(operand)
-                                      : read(operand, reads);
-      }
-    }
-    instruction.result = slot_of_result(member, node);
-    tile_.instructions_.push_back(instruction);
-  }
-
-  /// Sets the loop of an elementwise instruction; the operands that it takes as
-  /// one element each.
-  kernels::Scalars choose_tile_function(Instruction& instruction,
-                                        const Group::Member& member,
-                                        std::span<const std::uint32_t> operands,
-                                        double work) {
-    const Node& node = program_.list.nodes[member.node];
-    const DType dtype = program_.list.nodes[operands.back()].type.dtype;
-    kernels::Scalars scalars = 0;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (is_repeated_element(operands[i])) scalars |= 1u << i;
-    }
-    if (scalars != 0) {
-      instruction.tile = tile_kernel(node.op, dtype, scalars);
-      if (instruction.tile == nullptr) scalars = 0;
-    }
-    if (scalars == 0) instruction.tile = tile_kernel(node.op, dtype, 0);
-    const bool is_fast = instruction.tile != nullptr;
-    instruction.scalars = scalars;
-    if (is_fast && dtype == f32)
-      instruction.arithmetic = arithmetic_of(node.op);
-    if (!is_fast) instruction.tile = tile_of(node.op, dtype);
-    const double elementary = is_fast ? 1.0 : 12.0;
-    const double cheap = is_fast ? 0.1 : 0.4;
-    tile_.cost_ += work * (is_elementary(node.op) ? elementary : cheap);
-    return scalars;
-  }
-
-  /// Whether all positions of an operand from outside are one element.
-  bool is_repeated_element(std::uint32_t operand) const {
-    const Access& access = accesses_[operand];
-    if (computed_.contains(access.root)) return false;
-    const Layout layout = access.layout.collapsed();
-    return layout.shape.rank() == 1 && layout.strides[0] == 0;
-  }
-
-  std::uint32_t repeated_element(std::uint32_t operand) {
-    const Access& access = accesses_[operand];
-    Slot slot;
-    slot.element_bytes = size_bytes(program_.list.nodes[operand].type.dtype);
-    slot.in_memory = true;
-    slot.moves = false;
-    slot.node = access.root;
-    slot.first_byte =
-        access.layout.offset * static_cast<std::int64_t>(slot.element_bytes);
-    read_otherwise_.insert(access.root);
-    return add_slot(slot);
-  }
-
-  static ops::TileFunction tile_of(const ops::Any& op, DType dtype) {
-    const ops::TileFunction function = std::visit(
-        [&]<class Op>(const Op& o) -> ops::TileFunction {
-          if constexpr (ops::Elementwise<Op>) {
-            return ops::tile_function(o, dtype);
-          } else {
-            return nullptr;
-          }
-        },
-        op);
-    if (function == nullptr) throw InternalError("a group member has no tile");
-    return function;
-  }
-
-  std::uint32_t slot_of_result(const Group::Member& member, const Node& node) {
-    Slot slot;
-    slot.extent = member.extent;
-    slot.element_bytes = size_bytes(node.type.dtype);
-    slot.in_memory = stored_[member.node];
-    slot.moves = member.extent != Extent::total;
-    slot.node = member.node;
-    const auto at = add_slot(slot);
-    computed_[member.node] = {at, member.extent};
-    return at;
-  }
-
-  std::uint32_t add_slot(const Slot& slot) {
-    tile_.slots_.push_back(slot);
-    return static_cast<std::uint32_t>(tile_.slots_.size()) - 1;
-  }
-
-  /// The slot of an operand as its reader sees it.
-  std::uint32_t read(std::uint32_t operand, Extent reads) {
-    const Access& access = accesses_[operand];
-    const DType dtype = program_.list.nodes[operand].type.dtype;
-    if (const auto found = computed_.find(access.root);
-        found != computed_.end()) {
-      const auto [slot, extent] = found->second;
-      const Edge edge =
-          edge_of(access.layout, extent, reads, group_.rows, group_.columns);
-      if (edge == Edge::direct) return slot;
-      if (edge == Edge::expand) return expanded(access.root, slot, dtype);
-      throw InternalError("a group member cannot be read in its group");
-    }
-    return loaded(access, reads, dtype);
-  }
-
-  std::uint32_t expanded(std::uint32_t root, std::uint32_t from, DType dtype) {
-    if (const auto found = expanded_.find(root); found != expanded_.end()) {
-      return found->second;
-    }
-    Slot slot;
-    slot.element_bytes = size_bytes(dtype);
-    Instruction instruction;
-    instruction.kind = Instruction::Kind::expand;
-    instruction.row = expand_function(dtype);
-    instruction.operands[0] = from;
-    instruction.operand_count = 1;
-    instruction.result = add_slot(slot);
-    tile_.instructions_.push_back(instruction);
-    expanded_.emplace(root, instruction.result);
-    return instruction.result;
-  }
-
-  std::uint32_t loaded(const Access& access, Extent reads, DType dtype) {
-    const Layout layout = access.layout.collapsed();
-    const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
-    Slot slot;
-    slot.element_bytes = size_bytes(dtype);
-    slot.extent = reads;
-    // A contiguous operand is read where it lies.
-    if (layout.is_contiguous() &&
-        (layout.shape.rank() > 0 ||
-         (group_.rows * group_.columns == 1 ||
-          (reads == Extent::row && group_.rows == 1)))) {
-      slot.in_memory = true;
-      slot.node = access.root;
-      slot.first_byte = layout.offset * bytes;
-      const auto [first, last] = direct_slots_.equal_range(access.root);
-      for (auto found = first; found != last; ++found) {
-        const std::uint32_t at = found->second;
-        const Slot& other = tile_.slots_[at];
-        if (other.first_byte == slot.first_byte && other.extent == reads) {
-          note_direct(access, reads);
-          return at;
-        }
-      }
-      note_direct(access, reads);
-      const auto at = add_slot(slot);
-      direct_slots_.emplace(access.root, at);
-      return at;
-    }
-    read_otherwise_.insert(access.root);
-    const auto [first, last] = loads_of_.equal_range(access.root);
-    for (auto found = first; found != last; ++found) {
-      const Load& load = tile_.loads_[found->second];
-      if (load.layout == layout && tile_.slots_[load.slot].extent == reads) {
-        return static_cast<std::uint32_t>(load.slot);
-      }
-    }
-    const bool repeats = repeats_in_tiles(access.layout, reads);
-    slot.is_kept = repeats;
-    const auto at = add_slot(slot);
-    loads_of_.emplace(access.root, tile_.loads_.size());
-    Instruction instruction;
-    instruction.kind = Instruction::Kind::load;
-    instruction.extent = reads;
-    instruction.result = at;
-    instruction.load = static_cast<std::uint32_t>(tile_.loads_.size());
-    tile_.loads_.push_back(
-        {load_function(dtype), access.root, at, layout, repeats});
-    tile_.instructions_.push_back(instruction);
-    return at;
-  }
-
-  /// Whether a tile finds the elements that the one before it did.
-  bool repeats_in_tiles(const Layout& layout, Extent reads) const {
-    const std::int64_t columns = reads == Extent::full ? group_.columns : 1;
-    const auto rows = layout.reshaped(Shape{group_.rows, columns});
-    return rows && rows->strides[0] == 0;
-  }
-
-  void note_direct(const Access& access, Extent reads) {
-    // Overwriting needs the whole of the root to be read, element by element.
-    const bool whole =
-        access.layout.offset == 0 &&
-        access.layout.shape.element_count() ==
-            program_.list.nodes[access.root].type.shape.element_count();
-    if (!whole) {
-      read_otherwise_.insert(access.root);
-      return;
-    }
-    const auto [at, is_new] = direct_.try_emplace(
-        access.root, DirectLoad{access.root, member_, reads});
-    if (!is_new) {
-      if (at->second.extent != reads) {
-        read_otherwise_.insert(access.root);
-      }
-      at->second.last_read = member_;
-    }
-  }
-
-  std::uint32_t add_total(std::uint32_t id, const Node& node) {
-    Total total{node.type.dtype, id, 1, tile_.shared_bytes_};
-    if (std::holds_alternative<ops::Mean>(node.op)) {
-      total.divisor = static_cast<double>(group_.rows);
-    }
-    tile_.shared_bytes_ +=
-        aligned(static_cast<std::size_t>(tile_.tile_count_) * sizeof(double));
-    tile_.cost_ += static_cast<double>(group_.rows) * 0.1;
-    tile_.totals_.push_back(total);
-    return static_cast<std::uint32_t>(tile_.totals_.size()) - 1;
-  }
-
-  void add_product(std::span<const std::uint32_t> operands, const Node& node) {
-    Product product;
-    const Access& left = accesses_[operands[0]];
-    const Access& right = accesses_[operands[1]];
-    product.dtype = node.type.dtype;
-    product.left = left.root;
-    product.right = right.root;
-    product.left_layout = left.layout;
-    product.right_layout = right.layout;
-    const std::int64_t k = left.layout.shape[-1];
-    std::int64_t m = left.layout.shape[-2];
-    product.shared_right = right.layout.shape.rank() == 2;
-    if (product.shared_right) {
-      // All rows of the left operand as one matrix, if strides can say so.
-      if (const auto rows = left.layout.reshaped(Shape{group_.rows, k})) {
-        product.left_layout = *rows;
-        m = group_.rows;
-      }
-    }
-    product.batch = group_.rows / m;
-    product.shape = {static_cast<std::size_t>(m),
-                     static_cast<std::size_t>(group_.columns),
-                     static_cast<std::size_t>(k)};
-    // A view may be larger than memory, and a panel is wider than a column.
-    const std::int64_t entries = product.shared_right ? 1 : product.batch;
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(group_.columns + kernels::panel_columns<float>,
-                               k, &bytes) ||
-        __builtin_mul_overflow(bytes, entries, &bytes) ||
-        __builtin_mul_overflow(bytes, std::int64_t{64}, &bytes)) {
-      throw RuntimeError(
-          fmt::format("a product's operand of {} x {} does not fit memory", k,
-                      group_.columns));
-    }
-    visit_dtype(product.dtype, [&]<class T>() {
-      if constexpr (ops::Real<T>) {
-        product.packed_bytes = aligned(
-            kernels::packed_right_bytes<T>(product.shape.k, product.shape.n));
-        tile_.panel_count_ = kernels::panel_count<T>(product.shape.n);
-      }
-    });
-    const std::int64_t packed = product.shared_right ? 1 : product.batch;
-    tile_.panel_count_ *= static_cast<std::size_t>(packed);
-    tile_.shared_bytes_ =
-        product.packed_bytes * static_cast<std::size_t>(packed);
-    tile_.cost_ += static_cast<double>(group_.rows) *
-                   static_cast<double>(group_.columns) *
-                   static_cast<double>(k) * 0.03;
-    read_otherwise_.insert(left.root);
-    read_otherwise_.insert(right.root);
-    tile_.products_.push_back(product);
-  }
-
-  /// Registers for the values in scratch: reused once nobody reads them.
-  void place_scratch() {
-    std::vector<std::size_t> last(tile_.slots_.size(), 0);
-    const auto& instructions = tile_.instructions_;
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      last[instructions[i].result] = i;
-      for_each_operand(instructions[i], tile_.chains_,
-                       [&](std::uint32_t operand) { last[operand] = i; });
-    }
-    tile_.pointers_bytes_ = aligned(tile_.slots_.size() * sizeof(std::byte*));
-    std::size_t end = tile_.pointers_bytes_;
-    if (!tile_.products_.empty()) end += kernels::matmul_scratch_bytes;
-    std::multimap<std::size_t, std::size_t> free;  // by bytes
-    const auto place = [&](Slot& slot) {
-      const std::size_t bytes =
-          aligned(elements(slot.extent) * slot.element_bytes);
-      // What is kept may not lie where an earlier instruction writes.
-      const auto found = slot.is_kept ? free.end() : free.find(bytes);
-      if (found != free.end()) {
-        slot.scratch = found->second;
-        free.erase(found);
-      } else {
-        slot.scratch = end;
-        end += bytes;
-      }
-    };
-    const auto release = [&](std::uint32_t at, std::size_t i) {
-      const Slot& slot = tile_.slots_[at];
-      if (slot.in_memory || slot.is_kept || last[at] != i) return;
-      last[at] = SIZE_MAX;  // once
-      free.emplace(aligned(elements(slot.extent) * slot.element_bytes),
-                   slot.scratch);
-    };
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      Slot& result = tile_.slots_[instructions[i].result];
-      if (instructions[i].kind == Instruction::Kind::tile ||
-          instructions[i].kind == Instruction::Kind::chain) {
-        // Written over an operand of the same size, which stays in L1.
-        for_each_operand(
-            instructions[i], tile_.chains_, [&](std::uint32_t operand) {
-              if (tile_.slots_[operand].element_bytes == result.element_bytes) {
-                release(operand, i);
-              }
-            });
-      }
-      if (!result.in_memory) place(result);
-      for_each_operand(instructions[i], tile_.chains_,
-                       [&](std::uint32_t operand) { release(operand, i); });
-      release(instructions[i].result, i);
-    }
-    tile_.worker_bytes_ = end;
-  }
-
-  TileProgram& tile_;
-  const Program& program_;
-  const std::vector<Access>& accesses_;
-  const Group& group_;
-  const std::vector<bool>& stored_;
-  std::size_t member_ = 0;
-  struct Computed {
-    std::uint32_t slot;
-    Extent extent;
-  };
-  std::unordered_map<std::uint32_t, Computed> computed_;
-  std::unordered_map<std::uint32_t, std::uint32_t> expanded_;
-  /// By root: the slots that read it where it lies, and its loads.
-  std::unordered_multimap<std::uint32_t, std::uint32_t> direct_slots_;
-  std::unordered_multimap<std::uint32_t, std::size_t> loads_of_;
-  std::map<std::uint32_t, DirectLoad> direct_;
-  /// Nodes that nothing may overwrite: the group reads them in another way,
-  /// too.
-  std::unordered_set<std::uint32_t> read_otherwise_;
-};
-
-TileProgram::TileProgram(const Program& program, const Grouping& grouping,
-                         const Group& group, const std::vector<bool>& stored) {
-  Builder(*this, program, grouping, group, stored).build();
-}
-
-namespace {
-
-Layout leading(const Layout& layout) {
-  return {
-      layout.shape.leading(-2),
-      Strides(std::span(layout.strides.begin(),
-                        static_cast<std::size_t>(layout.strides.size() - 2))),
-      layout.offset};
-}
-
-kernels::MatrixStrides matrix(const Layout& layout) {
-  return {layout.strides[-2], layout.strides[-1]};
-}
 
 void sum_block_of(DType dtype, const std::byte* x, std::size_t n, double* sum) {
   if (dtype == f32) {
@@ -495,82 +18,120 @@ void sum_block_of(DType dtype, const std::byte* x, std::size_t n, double* sum) {
 
 }  // namespace
 
-template <class T>
-void TileProgram::pack_as(const Addresses& addresses, std::byte* shared,
-                          kernels::Range panels) const {
-  const Product& product = products_[0];
-  const T* right = reinterpret_cast<const T*>(addresses[product.right]);
-  const std::size_t each = kernels::panel_count<T>(product.shape.n);
-  while (panels.begin < panels.end) {
-    const std::size_t entry = panels.begin / each;
-    const std::size_t first = panels.begin % each;
-    const std::size_t last =
-        std::min(each, first + (panels.end - panels.begin));
-    const std::int64_t at = product.shared_right
-                                ? product.right_layout.offset
-                                : position_of(leading(product.right_layout),
-                                              static_cast<std::int64_t>(entry));
-    kernels::pack_right(
-        reinterpret_cast<T*>(shared + entry * product.packed_bytes), right + at,
-        matrix(product.right_layout), product.shape.k, product.shape.n,
-        {first, last});
-    panels.begin += last - first;
-  }
-}
-
 void TileProgram::pack(const Addresses& addresses, std::byte* shared,
                        kernels::Range panels) const {
-  if (products_.empty()) return;
-  if (products_[0].dtype == f32) {
-    pack_as<float>(addresses, shared, panels);
-  } else {
-    pack_as<double>(addresses, shared, panels);
+  if (product_) product_->pack(addresses, shared, panels);
+}
+
+int TileProgram::parts(int threads) const noexcept {
+  return static_cast<int>(product_
+                              ? product_->parts(threads)
+                              : std::min<std::int64_t>(threads, tile_count()));
+}
+
+struct TileProgram::Tile {
+  Rectangle at;
+  std::byte** pointers;
+  /// Of the group; rows in memory are so long.
+  std::int64_t columns;
+
+  /// From a row's first element to the next row's.
+  std::int64_t row_elements(const Slot& slot) const {
+    if (!slot.moves) return 0;
+    if (slot.extent == Extent::row) return 1;
+    return slot.in_memory ? columns : at.columns;
+  }
+  std::int64_t row_bytes(const Slot& slot) const {
+    return row_elements(slot) * static_cast<std::int64_t>(slot.element_bytes);
+  }
+  /// The elements of a row that an instruction works on.
+  std::int64_t row(const Instruction& step) const {
+    return step.extent == Extent::full ? at.columns : 1;
+  }
+};
+
+/// Whether everything that an instruction touches lies without gaps.
+bool TileProgram::is_dense(const Instruction& step, const Tile& tile) const {
+  const std::int64_t row = tile.row(step);
+  bool dense = tile.row_elements(slots_[step.result]) == row;
+  for_each_operand(step, chains_, [&](std::uint32_t operand) {
+    const Slot& slot = slots_[operand];
+    dense = dense && (!slot.moves || tile.row_elements(slot) == row);
+  });
+  return dense;
+}
+
+/// An elementwise operation: all rows at once if they lie without gaps.
+void TileProgram::run_elements(const Instruction& step,
+                               const Tile& tile) const {
+  const auto row = static_cast<std::size_t>(tile.row(step));
+  const void* operands[3];
+  for (std::uint32_t i = 0; i < step.operand_count; ++i) {
+    operands[i] = tile.pointers[step.operands[i]];
+  }
+  std::byte* to = tile.pointers[step.result];
+  if (is_dense(step, tile)) {
+    step.tile(operands, to, static_cast<std::size_t>(tile.at.rows) * row);
+    return;
+  }
+  for (std::int64_t i = 0; i < tile.at.rows; ++i) {
+    step.tile(operands, to, row);
+    to += tile.row_bytes(slots_[step.result]);
+    for (std::uint32_t k = 0; k < step.operand_count; ++k) {
+      operands[k] = static_cast<const std::byte*>(operands[k]) +
+                    tile.row_bytes(slots_[step.operands[k]]);
+    }
   }
 }
 
-template <class T>
-void TileProgram::multiply(const Addresses& addresses, const std::byte* shared,
-                           std::byte* worker, std::byte* to,
-                           std::int64_t first_row, std::int64_t rows) const {
-  const Product& product = products_[0];
-  const T* left = reinterpret_cast<const T*>(addresses[product.left]);
-  T* out = reinterpret_cast<T*>(to);
-  const auto m = static_cast<std::int64_t>(product.shape.m);
-  const kernels::MatrixStrides strides = matrix(product.left_layout);
-  while (rows > 0) {
-    const std::int64_t entry = first_row / m;
-    const std::int64_t row = first_row % m;
-    const std::int64_t count = std::min(rows, m - row);
-    const std::int64_t at = position_of(leading(product.left_layout), entry);
-    const std::byte* packed =
-        shared + (product.shared_right ? 0 : entry) *
-                     static_cast<std::int64_t>(product.packed_bytes);
-    kernels::MatmulShape shape = product.shape;
-    shape.m = static_cast<std::size_t>(count);
-    kernels::matmul_packed(left + at + row * strides.row, strides,
-                           reinterpret_cast<const T*>(packed), out, columns_,
-                           shape, {0, shape.m}, kernels::all_panels<T>(shape.n),
-                           worker + pointers_bytes_);
-    out += count * columns_;
-    first_row += count;
-    rows -= count;
-  }
-}
-
-namespace {
-
-void run_chain(const TileChain& chain, std::byte* const* pointers,
-               const std::byte* x, std::byte* y, std::size_t n) {
-  const float* operands[greatest_chain];
+/// Operations that follow one another, as one.
+void TileProgram::run_chain(const Instruction& step, const Tile& tile) const {
+  const TileChain& chain = chains_[step.chain];
   const std::size_t count = chain.steps.size();
+  const std::byte* operands[greatest_chain];
+  std::int64_t operand_row_bytes[greatest_chain];
   for (std::size_t i = 0; i < count; ++i) {
-    operands[i] = reinterpret_cast<const float*>(pointers[chain.operands[i]]);
+    operands[i] = tile.pointers[chain.operands[i]];
+    operand_row_bytes[i] = tile.row_bytes(slots_[chain.operands[i]]);
   }
-  chain.function(reinterpret_cast<const float*>(x), chain.steps.data(),
-                 operands, count, reinterpret_cast<float*>(y), n);
+  const std::byte* x = tile.pointers[step.operands[0]];
+  std::byte* to = tile.pointers[step.result];
+  const bool dense = is_dense(step, tile);
+  const std::int64_t pieces = dense ? 1 : tile.at.rows;
+  const auto n = static_cast<std::size_t>(
+      dense ? tile.at.rows * tile.row(step) : tile.row(step));
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const float* elements[greatest_chain];
+    for (std::size_t i = 0; i < count; ++i) {
+      elements[i] = reinterpret_cast<const float*>(operands[i]);
+      operands[i] += operand_row_bytes[i];
+    }
+    chain.function(reinterpret_cast<const float*>(x), chain.steps.data(),
+                   elements, count, reinterpret_cast<float*>(to), n);
+    x += tile.row_bytes(slots_[step.operands[0]]);
+    to += tile.row_bytes(slots_[step.result]);
+  }
 }
 
-}  // namespace
+void TileProgram::run_load(const Instruction& step, const Addresses& addresses,
+                           const Tile& tile) const {
+  const Load& load = loads_[step.load];
+  std::byte* to = tile.pointers[step.result];
+  const Rectangle& at = tile.at;
+  if (step.extent == Extent::row || at.columns == columns_) {
+    const std::int64_t row = step.extent == Extent::row ? 1 : columns_;
+    load.function(addresses[load.node], load.layout, at.first_row * row,
+                  static_cast<std::size_t>(at.rows * row), to);
+    return;
+  }
+  for (std::int64_t i = 0; i < at.rows; ++i) {
+    load.function(addresses[load.node], load.layout,
+                  (at.first_row + i) * columns_ + at.first_column,
+                  static_cast<std::size_t>(at.columns), to);
+    to += at.columns *
+          static_cast<std::int64_t>(slots_[step.result].element_bytes);
+  }
+}
 
 void TileProgram::finish(const Addresses& addresses,
                          const std::byte* shared) const {
@@ -578,7 +139,7 @@ void TileProgram::finish(const Addresses& addresses,
     const auto* const sums =
         reinterpret_cast<const double*>(shared + total.scratch);
     double sum = sums[0];
-    for (std::int64_t i = 1; i < tile_count_; ++i) sum += sums[i];
+    for (std::int64_t i = 1; i < tile_count(); ++i) sum += sums[i];
     sum /= total.divisor;
     std::byte* const to = addresses[total.node];
     if (total.dtype == f32) {
@@ -601,62 +162,57 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
       pointers[i] = addresses[slot.node] + slot.first_byte;
     }
   }
-  for (std::int64_t tile = begin; tile < end; ++tile) {
-    const std::int64_t first_row = tile * tile_rows_;
-    const std::int64_t rows = std::min(tile_rows_, rows_ - first_row);
+  Product::Worker multiplier{shared, worker + pointers_bytes_};
+  // What loads that repeat have last loaded: enough for tiles above or below
+  // it that are no higher.
+  Rectangle loaded{};
+  for (std::int64_t index = begin; index < end; ++index) {
+    const Tile tile{grid_.tile(index), pointers, columns_};
+    const Rectangle& at = tile.at;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
       if (!slot.in_memory || !slot.moves) continue;
-      const std::int64_t first =
-          slot.extent == Extent::full ? first_row * columns_ : first_row;
+      const std::int64_t first = slot.extent == Extent::full
+                                     ? at.first_row * columns_ + at.first_column
+                                     : at.first_row;
       pointers[i] = addresses[slot.node] + slot.first_byte +
                     first * static_cast<std::int64_t>(slot.element_bytes);
     }
+    const bool is_loaded = index != begin &&
+                           at.first_column == loaded.first_column &&
+                           at.columns == loaded.columns &&
+                           at.rows <= loaded.rows;
+    if (!is_loaded) loaded = at;
     for (const Instruction& step : instructions_) {
-      const std::int64_t n =
-          step.extent == Extent::full ? rows * columns_ : rows;
       std::byte* const to = pointers[step.result];
       switch (step.kind) {
-        case Instruction::Kind::tile: {
-          const void* operands[3];
-          for (std::uint32_t i = 0; i < step.operand_count; ++i) {
-            operands[i] = pointers[step.operands[i]];
-          }
-          step.tile(operands, to, static_cast<std::size_t>(n));
+        case Instruction::Kind::tile:
+          run_elements(step, tile);
           break;
-        }
         case Instruction::Kind::chain:
-          run_chain(chains_[step.chain], pointers, pointers[step.operands[0]],
-                    to, static_cast<std::size_t>(n));
+          run_chain(step, tile);
           break;
         case Instruction::Kind::row:
         case Instruction::Kind::expand:
           step.row(pointers[step.operands[0]], to,
-                   static_cast<std::size_t>(rows),
-                   static_cast<std::size_t>(columns_));
+                   static_cast<std::size_t>(at.rows),
+                   static_cast<std::size_t>(at.columns));
           break;
-        case Instruction::Kind::load: {
-          const Load& load = loads_[step.load];
-          if (load.repeats && tile != begin) break;
-          const std::int64_t start =
-              step.extent == Extent::full ? first_row * columns_ : first_row;
-          load.function(addresses[load.node], load.layout, start,
-                        static_cast<std::size_t>(n), to);
-          break;
-        }
-        case Instruction::Kind::product:
-          if (products_[0].dtype == f32) {
-            multiply<float>(addresses, shared, worker, to, first_row, rows);
-          } else {
-            multiply<double>(addresses, shared, worker, to, first_row, rows);
+        case Instruction::Kind::load:
+          if (!loads_[step.load].repeats || !is_loaded) {
+            run_load(step, addresses, tile);
           }
+          break;
+        case Instruction::Kind::product:
+          product_->multiply(addresses, multiplier, at, to,
+                             tile.row_elements(slots_[step.result]));
           break;
         case Instruction::Kind::total: {
           const Total& total = totals_[step.total];
           sum_block_of(
               total.dtype, pointers[step.operands[0]],
-              static_cast<std::size_t>(rows),
-              reinterpret_cast<double*>(shared + total.scratch) + tile);
+              static_cast<std::size_t>(at.rows),
+              reinterpret_cast<double*>(shared + total.scratch) + index);
           break;
         }
       }

@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/group.h"
+#include "engine/product.h"
 #include "engine/tile_instruction.h"
-#include "kernels/matmul.h"
 
 /// \file
 /// A group as a small register program over tiles that stay in L1, as
@@ -14,9 +15,6 @@
 /// before the next one does.
 
 namespace topos::engines {
-
-/// Where the elements of every node lie during a step, by node.
-using Addresses = std::vector<std::byte*>;
 
 class TileProgram {
  public:
@@ -26,15 +24,21 @@ class TileProgram {
 
   /// Bytes of scratch of each worker.
   std::size_t worker_bytes() const noexcept { return worker_bytes_; }
-  /// Bytes of scratch that workers share: packed right operands, sums of
+  /// Bytes of scratch that workers share: right operands packed ahead, sums of
   /// blocks.
-  std::size_t shared_bytes() const noexcept { return shared_bytes_; }
-  std::int64_t tile_count() const noexcept { return tile_count_; }
+  std::size_t shared_bytes() const noexcept {
+    return product_ ? product_->ahead_bytes() : totals_bytes_;
+  }
+  std::int64_t tile_count() const noexcept { return grid_.count(); }
+  /// In how many parts so many threads do best.
+  int parts(int threads) const noexcept;
   /// Roughly the nanoseconds of one thread for everything.
   double cost() const noexcept { return cost_; }
 
   /// Parts that `pack` divides into.
-  std::size_t panel_count() const noexcept { return panel_count_; }
+  std::size_t panel_count() const noexcept {
+    return product_ ? product_->panel_count() : 0;
+  }
   void pack(const Addresses& addresses, std::byte* shared,
             kernels::Range panels) const;
 
@@ -62,18 +66,6 @@ class TileProgram {
   using Load = TileLoad;
   using Instruction = TileInstruction;
 
-  struct Product {
-    DType dtype = f32;
-    std::uint32_t left = 0;  // nodes
-    std::uint32_t right = 0;
-    Layout left_layout;
-    Layout right_layout;
-    kernels::MatmulShape shape = {};  // of one batch entry
-    std::int64_t batch = 1;
-    bool shared_right = true;      // one right operand for all entries
-    std::size_t packed_bytes = 0;  // of one entry
-  };
-
   /// The sum of all elements, a block of it in each tile.
   struct Total {
     DType dtype = f32;
@@ -84,29 +76,27 @@ class TileProgram {
 
   class Builder;
 
-  template <class T>
-  void pack_as(const Addresses& addresses, std::byte* shared,
-               kernels::Range panels) const;
-  template <class T>
-  void multiply(const Addresses& addresses, const std::byte* shared,
-                std::byte* worker, std::byte* to, std::int64_t first_row,
-                std::int64_t rows) const;
+  /// One tile's slots: where their first elements lie, and how far apart
+  /// their rows are.
+  struct Tile;
+  bool is_dense(const Instruction& step, const Tile& tile) const;
+  void run_elements(const Instruction& step, const Tile& tile) const;
+  void run_chain(const Instruction& step, const Tile& tile) const;
+  void run_load(const Instruction& step, const Addresses& addresses,
+                const Tile& tile) const;
 
-  std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
-  std::int64_t tile_rows_ = 1;
-  std::int64_t tile_count_ = 0;
+  TileGrid grid_;
   std::vector<Slot> slots_;
   std::vector<Load> loads_;
   std::vector<Instruction> instructions_;
   std::vector<TileChain> chains_;
-  std::vector<Product> products_;  // none or one
+  std::optional<Product> product_;
   std::vector<Total> totals_;
+  std::size_t totals_bytes_ = 0;
   std::vector<DirectLoad> direct_loads_;
   std::size_t worker_bytes_ = 0;
-  std::size_t shared_bytes_ = 0;
   std::size_t pointers_bytes_ = 0;
-  std::size_t panel_count_ = 0;
   double cost_ = 0;
 };
 

@@ -1,0 +1,297 @@
+#include "engine/product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/few_rows.h"
+#include "topos/error.h"
+
+namespace topos::engines {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+constexpr std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Elements of a tile that holds whole rows or several batch entries.
+constexpr std::int64_t tile_elements = 16384;
+/// Nanoseconds of an entry that is not worth being cut.
+constexpr double worth_a_tile = 20000;
+/// Rows of a tile: enough to use a packed panel well, few enough to leave the
+/// second cache to what follows the product.
+constexpr std::int64_t least_rows = 32;
+constexpr std::int64_t greatest_rows = 96;
+/// Panels of a tile: each element of the left operand that is fetched meets
+/// their columns.
+constexpr std::int64_t greatest_panels = 6;
+/// Bytes of one packed block; larger ones are cut to fewer panels.
+constexpr std::int64_t greatest_block = std::int64_t{4} << 20;
+/// Tiles that divide well among threads.
+constexpr std::int64_t wanted_tiles = 16;
+
+Layout leading(const Layout& layout) {
+  return {
+      layout.shape.leading(-2),
+      Strides(std::span(layout.strides.begin(),
+                        static_cast<std::size_t>(layout.strides.size() - 2))),
+      layout.offset};
+}
+
+kernels::MatrixStrides matrix(const Layout& layout) {
+  return {layout.strides[-2], layout.strides[-1]};
+}
+
+std::int64_t panel_columns(DType dtype) {
+  return static_cast<std::int64_t>(dtype == f32
+                                       ? kernels::panel_columns<float>
+                                       : kernels::panel_columns<double>);
+}
+
+}  // namespace
+
+Rectangle TileGrid::tile(std::int64_t index) const {
+  const std::int64_t row = index % down() * tile_rows;
+  const std::int64_t column = index / down() % across() * tile_columns;
+  const std::int64_t band = index / down() / across() * band_rows;
+  return {band + row, std::min({tile_rows, band_rows - row, rows - band - row}),
+          column, std::min(tile_columns, columns - column)};
+}
+
+Product::Product(const Access& left, const Access& right, DType dtype,
+                 std::int64_t rows, std::int64_t columns, bool whole_rows)
+    : dtype_(dtype),
+      left_(left.root),
+      right_(right.root),
+      left_layout_(left.layout),
+      right_layout_(right.layout),
+      m_(left.layout.shape[-2]),
+      k_(left.layout.shape[-1]),
+      shared_right_(right.layout.shape.rank() == 2) {
+  if (shared_right_) {
+    // All rows of the left operand as one matrix, if strides can say so.
+    if (const auto matrix = left.layout.reshaped(Shape{rows, k_})) {
+      left_layout_ = *matrix;
+      m_ = rows;
+    }
+  }
+  grid_.rows = rows;
+  grid_.columns = columns;
+  // A view may be larger than memory, and a panel is wider than a column.
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(columns + panel_columns(f32), k_, &bytes) ||
+      __builtin_mul_overflow(bytes, shared_right_ ? 1 : rows / m_, &bytes) ||
+      __builtin_mul_overflow(bytes, std::int64_t{64}, &bytes)) {
+    throw RuntimeError(fmt::format(
+        "a product's operand of {} x {} does not fit memory", k_, columns));
+  }
+  const std::int64_t panels = quotient(columns, panel_columns(dtype));
+  entry_bytes_ =
+      aligned(static_cast<std::size_t>(panels * panel_columns(dtype) * k_) *
+              size_bytes(dtype));
+  choose_tiles(whole_rows);
+}
+
+void Product::choose_tiles(bool whole_rows) {
+  const std::int64_t columns = grid_.columns;
+  const std::int64_t panels = quotient(columns, panel_columns(dtype_));
+  const bool few = m_ <= static_cast<std::int64_t>(kernels::few_rows);
+  if (few && right_layout_.strides[-1] == 1) {
+    how_ = Right::in_place;
+  } else if (whole_rows) {
+    how_ = Right::ahead;
+  }
+  grid_.band_rows = m_;
+  grid_.tile_columns = columns;
+  const double entry_cost = cost() / static_cast<double>(grid_.rows / m_);
+  const bool small =
+      m_ * columns <= tile_elements / 2 && entry_cost < worth_a_tile;
+  if (whole_rows || small) {
+    // Several entries make a tile, or several tiles an entry.
+    grid_.tile_rows = std::max(tile_elements / columns, least_rows);
+    if (grid_.tile_rows >= 2 * m_) {
+      grid_.tile_rows = grid_.tile_rows / m_ * m_;
+      grid_.band_rows = grid_.rows;
+    }
+    grid_.tile_rows = std::min(grid_.tile_rows, grid_.band_rows);
+    return;
+  }
+  if (how_ == Right::in_place) {
+    // Long pieces of the right operand's rows, read as streams.
+    constexpr std::int64_t least = 256;
+    constexpr std::int64_t greatest = 2048;
+    const std::int64_t piece =
+        std::clamp(columns / wanted_tiles, least, greatest);
+    const std::int64_t pieces = quotient(columns, piece);
+    grid_.tile_columns = quotient(quotient(columns, pieces), 64) * 64;
+    grid_.tile_rows = m_;
+    return;
+  }
+  const std::int64_t down = quotient(m_, greatest_rows);
+  // Multiples of six, the rows of a register tile on most targets.
+  grid_.tile_rows = std::min(quotient(quotient(m_, down), 6) * 6, m_);
+  const std::int64_t panel_bytes = std::max<std::int64_t>(k_, 1) * 256;
+  std::int64_t width = std::clamp<std::int64_t>(greatest_block / panel_bytes, 2,
+                                                greatest_panels);
+  const std::int64_t rows_of_tiles = down * (grid_.rows / m_);
+  while (width > 1 && quotient(panels, width) * rows_of_tiles < wanted_tiles) {
+    --width;
+  }
+  const std::int64_t across = quotient(panels, width);
+  grid_.tile_columns = quotient(panels, across) * panel_columns(dtype_);
+}
+
+double Product::cost() const noexcept {
+  return static_cast<double>(grid_.rows) * static_cast<double>(grid_.columns) *
+         static_cast<double>(k_) * 0.03;
+}
+
+std::int64_t Product::parts(int threads) const noexcept {
+  // Each part packs what it needs: more parts than threads only if each has
+  // whole columns of tiles.
+  const std::int64_t wanted = threads;
+  const std::int64_t whole = grid_.bands() * grid_.across() / 4;
+  return std::min(std::clamp(whole, wanted, 4 * wanted), grid_.count());
+}
+
+std::size_t Product::worker_bytes() const noexcept {
+  std::size_t bytes = aligned(kernels::matmul_scratch_bytes);
+  if (how_ == Right::by_block) {
+    const std::int64_t width = panel_columns(dtype_);
+    bytes += static_cast<std::size_t>(quotient(grid_.tile_columns, width) *
+                                      width * k_) *
+             size_bytes(dtype_);
+  }
+  return bytes;
+}
+
+std::size_t Product::ahead_bytes() const noexcept {
+  if (how_ != Right::ahead) return 0;
+  return entry_bytes_ *
+         static_cast<std::size_t>(shared_right_ ? 1 : grid_.rows / m_);
+}
+
+std::int64_t Product::entry_panels() const noexcept {
+  return quotient(grid_.columns, panel_columns(dtype_));
+}
+
+std::size_t Product::panel_count() const noexcept {
+  if (how_ != Right::ahead) return 0;
+  return static_cast<std::size_t>(entry_panels() *
+                                  (shared_right_ ? 1 : grid_.rows / m_));
+}
+
+template <class T>
+const T* Product::right_matrix(const Addresses& addresses,
+                               std::int64_t entry) const {
+  return reinterpret_cast<const T*>(addresses[right_]) +
+         (shared_right_ ? right_layout_.offset
+                        : position_of(leading(right_layout_), entry));
+}
+
+template <class T>
+void Product::pack_as(const Addresses& addresses, std::byte* packed,
+                      kernels::Range panels) const {
+  const auto each = static_cast<std::size_t>(entry_panels());
+  while (panels.begin < panels.end) {
+    const std::size_t entry = panels.begin / each;
+    const std::size_t first = panels.begin % each;
+    const std::size_t last =
+        std::min(each, first + (panels.end - panels.begin));
+    kernels::pack_right(
+        reinterpret_cast<T*>(packed + entry * entry_bytes_),
+        right_matrix<T>(addresses, static_cast<std::int64_t>(entry)),
+        matrix(right_layout_), static_cast<std::size_t>(k_),
+        static_cast<std::size_t>(grid_.columns), {first, last});
+    panels.begin += last - first;
+  }
+}
+
+void Product::pack(const Addresses& addresses, std::byte* packed,
+                   kernels::Range panels) const {
+  if (dtype_ == f32) {
+    pack_as<float>(addresses, packed, panels);
+  } else {
+    pack_as<double>(addresses, packed, panels);
+  }
+}
+
+template <class T>
+void Product::multiply_entry(const Addresses& addresses, Worker& worker,
+                             std::int64_t entry, const Rectangle& part, T* to,
+                             std::int64_t row_elements) const {
+  const kernels::MatrixStrides strides = matrix(left_layout_);
+  const T* left = reinterpret_cast<const T*>(addresses[left_]) +
+                  position_of(leading(left_layout_), entry) +
+                  part.first_row % m_ * strides.row;
+  const kernels::MatmulShape shape{static_cast<std::size_t>(part.rows),
+                                   static_cast<std::size_t>(part.columns),
+                                   static_cast<std::size_t>(k_)};
+  const kernels::MatrixStrides right_strides = matrix(right_layout_);
+  const auto columns_from = [&] {
+    return right_matrix<T>(addresses, entry) +
+           part.first_column * right_strides.column;
+  };
+  if (how_ == Right::in_place) {
+    kernels::multiply_few_rows(left, strides, columns_from(), right_strides.row,
+                               to, row_elements, shape, worker.scratch);
+    return;
+  }
+  std::byte* const block =
+      worker.scratch + aligned(kernels::matmul_scratch_bytes);
+  const T* packed = reinterpret_cast<const T*>(block);
+  if (how_ == Right::ahead) {
+    packed =
+        reinterpret_cast<const T*>(
+            worker.ahead + static_cast<std::size_t>(shared_right_ ? 0 : entry) *
+                               entry_bytes_) +
+        part.first_column * k_;
+  } else {
+    const std::int64_t wanted = (shared_right_ ? 0 : entry) * grid_.across() +
+                                part.first_column / grid_.tile_columns;
+    if (worker.held != wanted) {
+      kernels::pack_right(reinterpret_cast<T*>(block), columns_from(),
+                          right_strides, shape.k, shape.n,
+                          kernels::all_panels<T>(shape.n));
+      worker.held = wanted;
+    }
+  }
+  kernels::matmul_packed(left, strides, packed, to, row_elements, shape,
+                         {0, shape.m}, kernels::all_panels<T>(shape.n),
+                         worker.scratch);
+}
+
+template <class T>
+void Product::multiply_as(const Addresses& addresses, Worker& worker,
+                          const Rectangle& tile, T* to,
+                          std::int64_t row_elements) const {
+  Rectangle part = tile;
+  std::int64_t left = tile.rows;
+  while (left > 0) {
+    const std::int64_t entry = part.first_row / m_;
+    part.rows = std::min(left, (entry + 1) * m_ - part.first_row);
+    multiply_entry(addresses, worker, entry, part, to, row_elements);
+    to += part.rows * row_elements;
+    part.first_row += part.rows;
+    left -= part.rows;
+  }
+}
+
+void Product::multiply(const Addresses& addresses, Worker& worker,
+                       const Rectangle& tile, std::byte* to,
+                       std::int64_t row_elements) const {
+  if (dtype_ == f32) {
+    multiply_as(addresses, worker, tile, reinterpret_cast<float*>(to),
+                row_elements);
+  } else {
+    multiply_as(addresses, worker, tile, reinterpret_cast<double*>(to),
+                row_elements);
+  }
+}
+
+}  // namespace topos::engines

@@ -1,0 +1,115 @@
+// Products and what follows them in their group, at the edges of tiles.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "support/random.h"
+#include "support/tensors.h"
+#include "topos/topos.h"
+
+namespace topos::test {
+namespace {
+
+Tensor values(std::uint64_t seed, const Shape& shape, DType dtype = f32) {
+  return cast(Random(seed).tensor(shape, -1, 1), dtype);
+}
+
+/// Every result on both engines, at 1, 2 and 7 threads.
+void expect_the_interpreters_bits(const Network& network, const Plan& plan,
+                                  const std::vector<Feed>& feeds,
+                                  const std::vector<Value>& results) {
+  Session reference = interpreter::open(network);
+  const Run expected = reference.step(plan, Feeds(feeds));
+  for (const int threads : {1, 2, 7}) {
+    SCOPED_TRACE(testing::Message() << threads << " threads");
+    Session session = native::open(network, {.threads = threads});
+    const Run found = session.step(plan, Feeds(feeds));
+    for (const Value& result : results) {
+      EXPECT_TRUE(bits_equal(found.of(result), expected.of(result)));
+    }
+  }
+}
+
+struct Dimensions {
+  std::int64_t batch, m, k, n;
+};
+
+/// A product alone, with elementwise neighbours, and under a row formula.
+void check(const Dimensions& d, bool left_transposed, bool right_transposed,
+           DType dtype = f32) {
+  SCOPED_TRACE(testing::Message()
+               << d.batch << " x " << d.m << " x " << d.k << " x " << d.n
+               << ", transposed " << left_transposed << right_transposed);
+  const auto shape = [&](std::int64_t rows, std::int64_t columns,
+                         bool transposed) {
+    if (transposed) std::swap(rows, columns);
+    return d.batch > 1 ? Shape{d.batch, rows, columns} : Shape{rows, columns};
+  };
+  const Tensor left = values(1, shape(d.m, d.k, left_transposed), dtype);
+  const Tensor right = values(2, shape(d.k, d.n, right_transposed), dtype);
+  const Tensor bias = values(3, {d.n}, dtype);
+  const Tensor residual = values(4, shape(d.m, d.n, false), dtype);
+  const Tensor scale = values(5, shape(d.m, 1, false), dtype);
+  Tape tape;
+  const Value a = tape.input("a", dtype, left.shape());
+  const Value b = tape.input("b", dtype, right.shape());
+  const Value c = tape.input("c", dtype, bias.shape());
+  const Value r = tape.input("r", dtype, residual.shape());
+  const Value s = tape.input("s", dtype, scale.shape());
+  const Value y = matmul(left_transposed ? transpose(a) : a,
+                         right_transposed ? transpose(b) : b);
+  const Value z = relu(y + c) * tanh(s) + r;
+  const Value rows = softmax(y * 0.5);
+  const Network network = tape.seal();
+  const std::vector<Feed> feeds{{a, left}, {b, right}};
+  const std::vector<Feed> all{
+      {a, left}, {b, right}, {c, bias}, {r, residual}, {s, scale}};
+  expect_the_interpreters_bits(network, network.lower(Entry().result(y)), feeds,
+                               {y});
+  expect_the_interpreters_bits(network, network.lower(Entry().result(z)), all,
+                               {z});
+  expect_the_interpreters_bits(
+      network, network.lower(Entry().result(y).result(z)), all, {y, z});
+  expect_the_interpreters_bits(network, network.lower(Entry().result(rows)),
+                               feeds, {rows});
+}
+
+TEST(Product, AtEachHeight) {
+  for (std::int64_t m = 1; m <= 19; ++m)
+    check({1, m, 7, 70}, false, m % 2 != 0);
+  for (const std::int64_t m : {95, 96, 97, 200}) {
+    check({1, m, 9, 130}, false, false);
+  }
+}
+
+TEST(Product, AtEachWidth) {
+  for (const std::int64_t n : {1, 2, 15, 63, 64, 65, 383, 384, 385, 1000}) {
+    check({1, 3, 5, n}, false, false);
+    check({1, 40, 5, n}, false, n % 2 == 0);
+  }
+}
+
+TEST(Product, AtEachBlock) {
+  for (const std::int64_t k : {1, 511, 512, 513, 1025}) {
+    check({1, 2, k, 70}, false, false);
+    check({1, 20, k, 70}, true, true);
+  }
+}
+
+TEST(Product, OfManyTiles) {
+  check({1, 210, 530, 900}, false, false);
+  check({1, 210, 530, 900}, true, true);
+  check({1, 110, 64, 300}, false, true, f64);
+}
+
+TEST(Product, OfBatches) {
+  check({12, 8, 16, 8}, false, true);
+  check({3, 100, 64, 130}, false, false);
+  check({3, 5, 64, 600}, false, false);
+  check({2, 70, 20, 200}, true, true, f64);
+}
+
+}  // namespace
+}  // namespace topos::test

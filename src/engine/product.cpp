@@ -101,7 +101,8 @@ void Product::choose_tiles(bool whole_rows) {
   const std::int64_t columns = grid_.columns;
   const std::int64_t panels = quotient(columns, panel_columns(dtype_));
   const bool few = m_ <= static_cast<std::int64_t>(kernels::few_rows);
-  if (few && right_layout_.strides[-1] == 1) {
+  if (few &&
+      (right_layout_.strides[-1] == 1 || right_layout_.strides[-2] == 1)) {
     how_ = Right::in_place;
   } else if (whole_rows) {
     how_ = Right::ahead;
@@ -238,8 +239,8 @@ void Product::multiply_entry(const Addresses& addresses, Worker& worker,
            part.first_column * right_strides.column;
   };
   if (how_ == Right::in_place) {
-    kernels::multiply_few_rows(left, strides, columns_from(), right_strides.row,
-                               to, row_elements, shape, worker.scratch);
+    kernels::multiply_few_rows(left, strides, columns_from(), right_strides, to,
+                               row_elements, shape, worker.scratch);
     return;
   }
   std::byte* const block =

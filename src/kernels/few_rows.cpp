@@ -1,9 +1,10 @@
 // Products of few rows, compiled once per instruction set.
 //
-// Some rows of b at a time run past the partial sums of a stretch of columns,
-// which stay in the first caches: so b is read in a few long streams. Lanes are
-// columns, and each repeats the scalar loop of the reference; a partial sum is
-// stored and loaded again, which changes no bit.
+// b is read once, in a few long streams. If its rows are contiguous, some at a
+// time run past the partial sums of a stretch of columns, which stay in the
+// first caches; if its columns are, a vector's worth of them is turned into
+// rows in registers. Lanes are columns, and each repeats the scalar loop of the
+// reference; a partial sum is stored and loaded again, which changes no bit.
 
 #include "kernels/few_rows.h"
 
@@ -19,6 +20,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -184,8 +186,9 @@ void multiply_block(size_t m, Stretch<T> s, size_t k) {
 }
 
 template <class T>
-void multiply(const T* a, MatrixStrides a_strides, const T* b, ptrdiff_t b_row,
-              T* c, ptrdiff_t c_row, MatmulShape shape, T* scratch) {
+void multiply_rows_of_b(const T* a, MatrixStrides a_strides, const T* b,
+                        ptrdiff_t b_row, T* c, ptrdiff_t c_row,
+                        MatmulShape shape, T* scratch) {
   static_assert(few_rows * stretch * sizeof(T) <= matmul_scratch_bytes);
   for (size_t first = 0; first < shape.n; first += stretch) {
     const size_t columns = std::min(stretch, shape.n - first);
@@ -212,31 +215,150 @@ void multiply(const T* a, MatrixStrides a_strides, const T* b, ptrdiff_t b_row,
   }
 }
 
+// A vector's worth of columns, contiguous each, in one block of k.
+template <class T>
+struct Columns {
+  const T* a;
+  ptrdiff_t a_row;
+  ptrdiff_t a_column;
+  const T* const* column;
+  size_t depth;
+  T* c;
+  ptrdiff_t c_row;
+  size_t count;  // of columns that exist
+  bool add;      // to c, which holds the sum of the blocks before
+};
+
+template <class T, int rows>
+HWY_NOINLINE void multiply_columns(const Columns<T>& s) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+  V sum[rows];
+  TOPOS_UNROLL
+  for (int r = 0; r < rows; ++r) sum[r] = hn::Zero(d);
+  const T* a = s.a;
+  size_t k = 0;
+  for (; k + block<T> <= s.depth; k += block<T>) {
+    V right[block<T>];
+    rows_of_columns(d, s.column, k, right);
+    TOPOS_UNROLL
+    for (size_t i = 0; i < block<T>; ++i) {
+      TOPOS_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        sum[r] =
+            fused_multiply_add(d, hn::Set(d, a[r * s.a_row]), right[i], sum[r]);
+      }
+      a += s.a_column;
+    }
+  }
+  for (; k < s.depth; ++k, a += s.a_column) {
+    HWY_ALIGN T lane[lanes];
+    for (size_t i = 0; i < lanes; ++i) lane[i] = s.column[i][k];
+    const V right = hn::Load(d, lane);
+    TOPOS_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      sum[r] = fused_multiply_add(d, hn::Set(d, a[r * s.a_row]), right, sum[r]);
+    }
+  }
+  T* c = s.c;
+  TOPOS_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    V total = sum[r];
+    if (s.add) total = hn::Add(load_first(d, c, s.count), total);
+    store_first(d, total, c, s.count);
+    c += s.c_row;
+  }
+}
+
+template <class T>
+void multiply_columns(size_t rows, const Columns<T>& s) {
+  switch (rows) {
+#define TOPOS_ROWS(count) \
+  case count:             \
+    return multiply_columns<T, count>(s);
+    TOPOS_ROWS(1)
+    TOPOS_ROWS(2)
+    TOPOS_ROWS(3)
+    TOPOS_ROWS(4)
+    TOPOS_ROWS(5)
+    TOPOS_ROWS(6)
+    TOPOS_ROWS(7)
+    TOPOS_ROWS(8)
+#undef TOPOS_ROWS
+    default:
+      break;
+  }
+}
+
+template <class T>
+void multiply_columns_of_b(const T* a, MatrixStrides a_strides, const T* b,
+                           ptrdiff_t b_column, T* c, ptrdiff_t c_row,
+                           MatmulShape shape) {
+  constexpr size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr size_t together = 8;
+  static constexpr T zeros[ops::matmul_block] = {};
+  const size_t groups = (shape.m + together - 1) / together;
+  for (size_t j = 0; j < shape.n; j += lanes) {
+    for (size_t k = 0; k < shape.k; k += ops::matmul_block) {
+      const T* column[lanes];
+      for (size_t i = 0; i < lanes; ++i) {
+        column[i] = j + i < shape.n
+                        ? b + static_cast<ptrdiff_t>(j + i) * b_column + k
+                        : zeros;
+      }
+      for (size_t group = 0, row = 0; group < groups; ++group) {
+        const size_t rows = (shape.m - row) / (groups - group);
+        const auto i = static_cast<ptrdiff_t>(row);
+        multiply_columns<T>(
+            rows, {a + i * a_strides.row +
+                       static_cast<ptrdiff_t>(k) * a_strides.column,
+                   a_strides.row, a_strides.column, column,
+                   std::min(ops::matmul_block, shape.k - k), c + i * c_row + j,
+                   c_row, std::min(lanes, shape.n - j), k > 0});
+        row += rows;
+      }
+    }
+  }
+}
+
+template <class T>
+void multiply(const T* a, MatrixStrides a_strides, const T* b,
+              MatrixStrides b_strides, T* c, ptrdiff_t c_row, MatmulShape shape,
+              T* scratch) {
+  if (b_strides.column == 1) {
+    multiply_rows_of_b(a, a_strides, b, b_strides.row, c, c_row, shape,
+                       scratch);
+  } else {
+    multiply_columns_of_b(a, a_strides, b, b_strides.column, c, c_row, shape);
+  }
+}
+
 #endif  // TOPOS_VECTOR_FMA
 
 // Not templates: HWY_EXPORT wants plain functions.
 void few_rows_f32(const float* a, MatrixStrides a_strides, const float* b,
-                  ptrdiff_t b_row, float* c, ptrdiff_t c_row, MatmulShape shape,
-                  void* scratch) {
+                  MatrixStrides b_strides, float* c, ptrdiff_t c_row,
+                  MatmulShape shape, void* scratch) {
 #if TOPOS_VECTOR_FMA
-  multiply(a, a_strides, b, b_row, c, c_row, shape,
+  multiply(a, a_strides, b, b_strides, c, c_row, shape,
            static_cast<float*>(scratch));
 #else
   static_cast<void>(scratch);
-  ops::matmul_reference(a, a_strides, b, {b_row, 1}, c, {c_row, 1}, shape.m,
+  ops::matmul_reference(a, a_strides, b, b_strides, c, {c_row, 1}, shape.m,
                         shape.n, shape.k);
 #endif
 }
 
 void few_rows_f64(const double* a, MatrixStrides a_strides, const double* b,
-                  ptrdiff_t b_row, double* c, ptrdiff_t c_row,
+                  MatrixStrides b_strides, double* c, ptrdiff_t c_row,
                   MatmulShape shape, void* scratch) {
 #if HWY_NATIVE_FMA
-  multiply(a, a_strides, b, b_row, c, c_row, shape,
+  multiply(a, a_strides, b, b_strides, c, c_row, shape,
            static_cast<double*>(scratch));
 #else
   static_cast<void>(scratch);
-  ops::matmul_reference(a, a_strides, b, {b_row, 1}, c, {c_row, 1}, shape.m,
+  ops::matmul_reference(a, a_strides, b, b_strides, c, {c_row, 1}, shape.m,
                         shape.n, shape.k);
 #endif
 }
@@ -266,21 +388,21 @@ void clear(T* c, std::ptrdiff_t c_row, MatmulShape shape) {
 }  // namespace
 
 void multiply_few_rows(const float* a, MatrixStrides a_strides, const float* b,
-                       std::ptrdiff_t b_row, float* c, std::ptrdiff_t c_row,
+                       MatrixStrides b_strides, float* c, std::ptrdiff_t c_row,
                        MatmulShape shape, void* scratch) {
   if (shape.k == 0) return clear(c, c_row, shape);
   apply_target_cap();
   HWY_DYNAMIC_DISPATCH(few_rows_f32)
-  (a, a_strides, b, b_row, c, c_row, shape, scratch);
+  (a, a_strides, b, b_strides, c, c_row, shape, scratch);
 }
 
 void multiply_few_rows(const double* a, MatrixStrides a_strides,
-                       const double* b, std::ptrdiff_t b_row, double* c,
+                       const double* b, MatrixStrides b_strides, double* c,
                        std::ptrdiff_t c_row, MatmulShape shape, void* scratch) {
   if (shape.k == 0) return clear(c, c_row, shape);
   apply_target_cap();
   HWY_DYNAMIC_DISPATCH(few_rows_f64)
-  (a, a_strides, b, b_row, c, c_row, shape, scratch);
+  (a, a_strides, b, b_strides, c, c_row, shape, scratch);
 }
 
 }  // namespace topos::kernels

@@ -13,13 +13,14 @@ namespace topos::kernels {
 inline constexpr std::size_t few_rows = 16;
 
 /// c [m, n] = a [m, k] b [k, n], m <= few_rows, with exactly the bits of
-/// ops/matmul_reference.h. The rows of b and c are contiguous, b_row and c_row
-/// elements apart; c overlaps no operand. `scratch` has matmul_scratch_bytes.
+/// ops/matmul_reference.h. The rows or the columns of b are contiguous: one of
+/// its strides is 1. c is row-major with a row stride in elements and overlaps
+/// no operand. `scratch` has matmul_scratch_bytes.
 void multiply_few_rows(const float* a, MatrixStrides a_strides, const float* b,
-                       std::ptrdiff_t b_row, float* c, std::ptrdiff_t c_row,
+                       MatrixStrides b_strides, float* c, std::ptrdiff_t c_row,
                        MatmulShape shape, void* scratch);
 void multiply_few_rows(const double* a, MatrixStrides a_strides,
-                       const double* b, std::ptrdiff_t b_row, double* c,
+                       const double* b, MatrixStrides b_strides, double* c,
                        std::ptrdiff_t c_row, MatmulShape shape, void* scratch);
 
 }  // namespace topos::kernels

@@ -14,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -64,99 +65,91 @@ void pack_any(T* HWY_RESTRICT to, const T* from, MatrixStrides strides,
   }
 }
 
-// Panels side by side, a few rows at a time: the source is read along its rows
-// as far as the caches like.
-inline constexpr size_t rows_at_once = 16;
-
 #if HWY_TARGET != HWY_SCALAR
 
-// to[i, j] = from[j][i] for a square of 16 bytes a side.
-HWY_INLINE void transpose_square(float* HWY_RESTRICT to,
-                                 const float* const* from) {
-  constexpr size_t step = panel_columns<float>;
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<double, 2> pairs;
-  const auto r0 = hn::LoadU(d, from[0]);
-  const auto r1 = hn::LoadU(d, from[1]);
-  const auto r2 = hn::LoadU(d, from[2]);
-  const auto r3 = hn::LoadU(d, from[3]);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d,
-             to + step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d,
-             to + 2 * step);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d,
-             to + 3 * step);
-}
+// Rows at a time whose columns are contiguous. Wide vectors fill whole lines of
+// a panel, and long pieces of columns are read as streams; narrow ones come
+// back to each line while it is in the first cache.
+inline constexpr size_t transposed_rows =
+    hn::MaxLanes(hn::ScalableTag<float>()) == 16 ? 512 : 64;
 
-HWY_INLINE void transpose_square(double* HWY_RESTRICT to,
-                                 const double* const* from) {
-  const hn::FixedTag<double, 2> d;
-  const auto r0 = hn::LoadU(d, from[0]);
-  const auto r1 = hn::LoadU(d, from[1]);
-  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, to + panel_columns<double>);
-}
-
-template <class T>
-inline constexpr size_t square_side = 16 / sizeof(T);
-
-// Columns of contiguous elements; at least a square's side of rows. A square at
-// a time, along a column first, so that each line of the source is used up
-// while it is at hand. The last square of a column overlaps the one before, and
-// columns that do not exist are columns of +0.
+// Columns of contiguous elements; at least a block's worth of rows. The last
+// block of a column overlaps the one before, and columns that do not exist are
+// columns of +0.
 template <class T>
 void pack_transposed(T* HWY_RESTRICT to, const T* from, ptrdiff_t column_stride,
                      size_t rows, size_t columns) {
   constexpr size_t width = panel_columns<T>;
-  constexpr size_t side = square_side<T>;
-  static constexpr T zeros[rows_at_once] = {};
-  for (size_t j = 0; j < width; j += side) {
-    const T* column[side];
-    for (size_t i = 0; i < side; ++i) {
+  const hn::ScalableTag<T> d;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+  static constexpr T zeros[transposed_rows] = {};
+  for (size_t j = 0; j < width; j += lanes) {
+    const T* column[lanes];
+    for (size_t i = 0; i < lanes; ++i) {
       column[i] = j + i < columns
                       ? from + static_cast<ptrdiff_t>(j + i) * column_stride
                       : zeros;
     }
-    for (size_t next = 0; next < rows; next += side) {
-      const size_t row = std::min(next, rows - side);
-      const T* square[side];
-      for (size_t i = 0; i < side; ++i) square[i] = column[i] + row;
-      transpose_square(to + row * width + j, square);
+    for (size_t next = 0; next < rows; next += block<T>) {
+      const size_t row = std::min(next, rows - block<T>);
+      hn::Vec<decltype(d)> across[block<T>];
+      rows_of_columns(d, column, row, across);
+      TOPOS_UNROLL
+      for (size_t i = 0; i < block<T>; ++i) {
+        hn::StoreU(across[i], d, to + (row + i) * width + j);
+      }
     }
   }
 }
 
 #endif
+
+// Rows at a time: panels side by side, so that the source is read along its
+// rows.
+inline constexpr size_t rows_at_once = 16;
+
+// Calls body(row, rows) for all k; a short rest is packed together with rows
+// before it.
+template <class Body>
+HWY_INLINE void for_rows(size_t k, size_t at_once, Body body) {
+  for (size_t done = 0; done < k; done += at_once) {
+    body(k > at_once ? std::min(done, k - at_once) : 0, std::min(at_once, k));
+  }
+}
 
 template <class T>
 void pack(T* packed, const T* b, MatrixStrides strides, size_t k, size_t n,
           Range panels) {
   constexpr size_t width = panel_columns<T>;
-  for (size_t done = 0; done < k; done += rows_at_once) {
-    // A short rest is packed together with rows before it.
-    const size_t row = k > rows_at_once ? std::min(done, k - rows_at_once) : 0;
-    const size_t rows = std::min(rows_at_once, k);
-    for (size_t p = panels.begin; p < panels.end; ++p) {
-      const size_t columns = std::min(width, n - p * width);
-      T* to = packed + (p * k + row) * width;
-      const T* from = b + static_cast<ptrdiff_t>(row) * strides.row +
-                      static_cast<ptrdiff_t>(p * width) * strides.column;
-      if (strides.column == 1) {
-        pack_contiguous(to, from, strides.row, rows, columns);
+  const auto to = [&](size_t p, size_t row) {
+    return packed + (p * k + row) * width;
+  };
+  const auto from = [&](size_t p, size_t row) {
+    return b + static_cast<ptrdiff_t>(row) * strides.row +
+           static_cast<ptrdiff_t>(p * width) * strides.column;
+  };
+  const auto columns = [&](size_t p) { return std::min(width, n - p * width); };
 #if HWY_TARGET != HWY_SCALAR
-      } else if (strides.row == 1 && rows >= square_side<T>) {
-        pack_transposed(to, from, strides.column, rows, columns);
+  if (strides.row == 1 && strides.column != 1 && k >= block<T>) {
+    for (size_t p = panels.begin; p < panels.end; ++p) {
+      for_rows(k, transposed_rows, [&](size_t row, size_t rows) {
+        pack_transposed(to(p, row), from(p, row), strides.column, rows,
+                        columns(p));
+      });
+    }
+    return;
+  }
 #endif
+  for_rows(k, rows_at_once, [&](size_t row, size_t rows) {
+    for (size_t p = panels.begin; p < panels.end; ++p) {
+      if (strides.column == 1) {
+        pack_contiguous(to(p, row), from(p, row), strides.row, rows,
+                        columns(p));
       } else {
-        pack_any(to, from, strides, rows, columns);
+        pack_any(to(p, row), from(p, row), strides, rows, columns(p));
       }
     }
-  }
+  });
 }
 
 void pack_f32(float* packed, const float* b, MatrixStrides strides, size_t k,

@@ -34,7 +34,7 @@ void check(MatmulShape shape, Layout left, Layout right, Values kind) {
   on_every_target([&] {
     Buffer<T> scratch(matmul_scratch_bytes);
     std::vector<T> c(shape.m * (shape.n + 2), T{-7});
-    multiply_few_rows(a.data(), a.strides, b.data(), b.strides.row, c.data(),
+    multiply_few_rows(a.data(), a.strides, b.data(), b.strides, c.data(),
                       static_cast<std::ptrdiff_t>(shape.n + 2), shape,
                       scratch.data());
     scratch.check();
@@ -51,6 +51,8 @@ TYPED_TEST(FewRows, EveryHeightAndWidth) {
   for (std::size_t m = 0; m <= few_rows; ++m) {
     for (const std::size_t n : {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 70}) {
       check<TypeParam>({m, n, 13}, Layout::rows, Layout::rows, Values::special);
+      check<TypeParam>({m, n, 13}, Layout::rows, Layout::columns,
+                       Values::special);
     }
   }
 }
@@ -58,8 +60,9 @@ TYPED_TEST(FewRows, EveryHeightAndWidth) {
 TYPED_TEST(FewRows, BlocksOfTheInnerExtent) {
   for (const std::size_t m : {1, 5, 16}) {
     for (const std::size_t k : {0, 1, 7, 8, 9, 511, 512, 513, 1025}) {
-      check<TypeParam>({m, 37, k}, Layout::rows, Layout::rows,
-                       Values::ordinary);
+      for (const Layout right : {Layout::rows, Layout::columns}) {
+        check<TypeParam>({m, 37, k}, Layout::rows, right, Values::ordinary);
+      }
     }
   }
 }
@@ -74,8 +77,8 @@ TYPED_TEST(FewRows, EveryLayout) {
   for (const Layout left :
        {Layout::rows, Layout::columns, Layout::padded, Layout::spread,
         Layout::reversed, Layout::same_row, Layout::same_column}) {
-    for (const Layout right :
-         {Layout::rows, Layout::padded, Layout::same_row}) {
+    for (const Layout right : {Layout::rows, Layout::padded, Layout::same_row,
+                               Layout::columns, Layout::same_column}) {
       check<TypeParam>({7, 45, 11}, left, right, Values::special);
       check<TypeParam>({13, 35, 33}, left, right, Values::wild);
     }

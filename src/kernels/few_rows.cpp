@@ -52,8 +52,15 @@ constexpr int depth_of(int rows) {
   return depth;
 }
 
-// Columns whose partial sums are held in the caches.
+// Columns whose partial sums are held, at most; and elements of them in all
+// rows, which half of the first cache has room for.
 inline constexpr size_t stretch = 2048;
+inline constexpr size_t held_bytes = 16 * 1024;
+
+// A row of partial sums, in elements: the stores to one row must not look like
+// the loads from another by the last twelve bits of their addresses.
+template <class T>
+inline constexpr size_t sums_row = stretch + 640 / sizeof(T);
 
 template <class T>
 struct Stretch {
@@ -63,7 +70,6 @@ struct Stretch {
   const T* b;  // the first column in the first row
   ptrdiff_t b_row;
   T* sums;
-  ptrdiff_t sums_row;
   size_t columns;
 };
 
@@ -84,7 +90,6 @@ HWY_NOINLINE void pass(const Stretch<T>& s) {
   const T* HWY_RESTRICT b = s.b;
   T* HWY_RESTRICT sums = s.sums;
   const ptrdiff_t b_row = s.b_row;
-  const ptrdiff_t sums_row = s.sums_row;
   size_t j = 0;
   for (; j + lanes <= s.columns; j += lanes) {
     V right[depth];
@@ -96,23 +101,24 @@ HWY_NOINLINE void pass(const Stretch<T>& s) {
     }
     TOPOS_UNROLL
     for (int r = 0; r < rows; ++r) {
-      V sum = hn::LoadU(d, sums + r * sums_row + j);
+      V sum = hn::LoadU(d, sums + static_cast<size_t>(r) * sums_row<T> + j);
       TOPOS_UNROLL
       for (int k = 0; k < depth; ++k) {
         sum = fused_multiply_add(d, left[r][k], right[k], sum);
       }
-      hn::StoreU(sum, d, sums + r * sums_row + j);
+      hn::StoreU(sum, d, sums + static_cast<size_t>(r) * sums_row<T> + j);
     }
   }
   if (j == s.columns) return;
   const size_t count = s.columns - j;
   for (int r = 0; r < rows; ++r) {
-    V sum = load_first(d, sums + r * sums_row + j, count);
+    V sum =
+        load_first(d, sums + static_cast<size_t>(r) * sums_row<T> + j, count);
     for (int k = 0; k < depth; ++k) {
       sum = fused_multiply_add(d, left[r][k],
                                load_first(d, b + k * b_row + j, count), sum);
     }
-    store_first(d, sum, sums + r * sums_row + j, count);
+    store_first(d, sum, sums + static_cast<size_t>(r) * sums_row<T> + j, count);
   }
 }
 
@@ -151,8 +157,13 @@ void pass_rows(size_t rows, const Stretch<T>& s, size_t k) {
   }
 }
 
+// c = sums, or c += sums.
 template <class T>
-void add_to(T* HWY_RESTRICT c, const T* HWY_RESTRICT sums, size_t n) {
+void add_to(T* HWY_RESTRICT c, const T* HWY_RESTRICT sums, size_t n, bool add) {
+  if (!add) {
+    std::copy(sums, sums + n, c);
+    return;
+  }
   const hn::ScalableTag<T> d;
   constexpr size_t lanes = hn::MaxLanes(decltype(d)());
   size_t j = 0;
@@ -175,7 +186,7 @@ void multiply_block(size_t m, Stretch<T> s, size_t k) {
       const auto i = static_cast<ptrdiff_t>(row);
       Stretch<T> part = s;
       part.a += i * s.a_row;
-      part.sums += i * s.sums_row;
+      part.sums += row * sums_row<T>;
       pass_rows(rows, part, some);
       row += rows;
     }
@@ -189,27 +200,26 @@ template <class T>
 void multiply_rows_of_b(const T* a, MatrixStrides a_strides, const T* b,
                         ptrdiff_t b_row, T* c, ptrdiff_t c_row,
                         MatmulShape shape, T* scratch) {
-  static_assert(few_rows * stretch * sizeof(T) <= matmul_scratch_bytes);
-  for (size_t first = 0; first < shape.n; first += stretch) {
-    const size_t columns = std::min(stretch, shape.n - first);
+  static_assert(few_rows * sums_row<T> * sizeof(T) <= matmul_scratch_bytes);
+  const size_t rows = std::max<size_t>(shape.m, 1);
+  const size_t wanted = held_bytes / sizeof(T) / rows / 64 * 64;
+  const size_t piece = std::clamp<size_t>(wanted, 128, stretch);
+  for (size_t first = 0; first < shape.n; first += piece) {
+    const size_t columns = std::min(piece, shape.n - first);
     for (size_t k = 0; k < shape.k; k += ops::matmul_block) {
-      const bool add = k > 0;
-      Stretch<T> s{a + static_cast<ptrdiff_t>(k) * a_strides.column,
-                   a_strides.row,
-                   a_strides.column,
-                   b + static_cast<ptrdiff_t>(k) * b_row + first,
-                   b_row,
-                   add ? scratch : c + first,
-                   add ? static_cast<ptrdiff_t>(stretch) : c_row,
-                   columns};
       for (size_t r = 0; r < shape.m; ++r) {
-        T* sums = s.sums + static_cast<ptrdiff_t>(r) * s.sums_row;
+        T* sums = scratch + r * sums_row<T>;
         std::fill(sums, sums + columns, T{0});
       }
-      multiply_block(shape.m, s, std::min(ops::matmul_block, shape.k - k));
-      for (size_t r = 0; add && r < shape.m; ++r) {
+      multiply_block<T>(
+          shape.m,
+          {a + static_cast<ptrdiff_t>(k) * a_strides.column, a_strides.row,
+           a_strides.column, b + static_cast<ptrdiff_t>(k) * b_row + first,
+           b_row, scratch, columns},
+          std::min(ops::matmul_block, shape.k - k));
+      for (size_t r = 0; r < shape.m; ++r) {
         add_to(c + static_cast<ptrdiff_t>(r) * c_row + first,
-               scratch + r * stretch, columns);
+               scratch + r * sums_row<T>, columns, k > 0);
       }
     }
   }
@@ -271,12 +281,18 @@ HWY_NOINLINE void multiply_columns(const Columns<T>& s) {
   }
 }
 
+// Rows that share a turned column, a sum in a register each.
+inline constexpr size_t columns_rows = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+
 template <class T>
 void multiply_columns(size_t rows, const Columns<T>& s) {
   switch (rows) {
-#define TOPOS_ROWS(count) \
-  case count:             \
-    return multiply_columns<T, count>(s);
+#define TOPOS_ROWS(count)                   \
+  case count:                               \
+    if constexpr (count <= columns_rows) {  \
+      return multiply_columns<T, count>(s); \
+    }                                       \
+    break;
     TOPOS_ROWS(1)
     TOPOS_ROWS(2)
     TOPOS_ROWS(3)
@@ -285,6 +301,14 @@ void multiply_columns(size_t rows, const Columns<T>& s) {
     TOPOS_ROWS(6)
     TOPOS_ROWS(7)
     TOPOS_ROWS(8)
+    TOPOS_ROWS(9)
+    TOPOS_ROWS(10)
+    TOPOS_ROWS(11)
+    TOPOS_ROWS(12)
+    TOPOS_ROWS(13)
+    TOPOS_ROWS(14)
+    TOPOS_ROWS(15)
+    TOPOS_ROWS(16)
 #undef TOPOS_ROWS
     default:
       break;
@@ -296,9 +320,8 @@ void multiply_columns_of_b(const T* a, MatrixStrides a_strides, const T* b,
                            ptrdiff_t b_column, T* c, ptrdiff_t c_row,
                            MatmulShape shape) {
   constexpr size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
-  constexpr size_t together = 8;
   static constexpr T zeros[ops::matmul_block] = {};
-  const size_t groups = (shape.m + together - 1) / together;
+  const size_t groups = (shape.m + columns_rows - 1) / columns_rows;
   for (size_t j = 0; j < shape.n; j += lanes) {
     for (size_t k = 0; k < shape.k; k += ops::matmul_block) {
       const T* column[lanes];

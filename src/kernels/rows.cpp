@@ -38,12 +38,25 @@ inline std::size_t rows_together(std::size_t rows, std::size_t columns) {
       {rows, piece_rows, piece / std::max<std::size_t>(columns, 1)});
 }
 
-inline void exponentials(const float* x, float* y, std::size_t n) {
-  exp(x, y, n);
+inline void exponentials(float* x, std::size_t n) { exp(x, x, n); }
+
+inline void exponentials(double* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = math::exp(x[i]);
 }
 
-inline void exponentials(const double* x, double* y, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) y[i] = math::exp(x[i]);
+/// x = e^x, while memory brings the n elements that are written next:
+/// exponentials leave it idle.
+template <class T>
+void exponentials(T* x, std::size_t n, const T* written) {
+  constexpr std::size_t some = 512;
+  constexpr std::size_t line = 64 / sizeof(T);
+  for (std::size_t i = 0; i < n; i += some) {
+    const std::size_t count = std::min(some, n - i);
+    for (std::size_t k = i; k < i + count; k += line) {
+      __builtin_prefetch(written + k, 1);
+    }
+    exponentials(x + i, count);
+  }
 }
 
 inline void logarithms(const float* x, float* y, std::size_t n) { ln(x, y, n); }
@@ -199,11 +212,16 @@ HWY_INLINE void shift_rows(const T* x, T* y, size_t rows, size_t columns,
 }
 
 /// Exponentials of rows less their shifts, which are together a piece at most.
+/// \param written  what the caller writes next, or null
 template <class T>
 HWY_INLINE void shifted_piece(const T* x, T* y, size_t rows, size_t columns,
-                              T* shifts, double* sums) {
+                              const T* written, T* shifts, double* sums) {
   shift_rows(x, y, rows, columns, shifts);
-  exponentials(y, y, rows * columns);
+  if (written == nullptr) {
+    exponentials(y, rows * columns);
+  } else {
+    exponentials(y, rows * columns, written);
+  }
   sums_of(y, rows, columns, sums);
 }
 
@@ -217,7 +235,7 @@ HWY_INLINE double shifted_row(const T* x, size_t columns, T& shift, F to) {
     const size_t n = std::min(piece, columns - i);
     T* const y = to(i);
     subtract(x + i, shift, y, n);
-    exponentials(y, y, n);
+    exponentials(y, n);
     add_block(total, y, n, i == 0);
   }
   return total;
@@ -274,14 +292,17 @@ void softmax(const T* x, T* y, size_t rows, size_t columns) {
     T shifts[piece_rows];
     double sums[piece_rows];
     T* const out = y + r * columns;
-    shifted_piece(x + r * columns, out, count, columns, shifts, sums);
+    shifted_piece<T>(x + r * columns, out, count, columns, nullptr, shifts,
+                     sums);
     scale_rows(out, count, columns, sums);
   }
 }
 
-/// Calls f(row, shift, ln of the sum of its exponentials) for each row.
+/// Calls f(row, shift, ln of the sum of its exponentials) for each row,
+/// which then writes the row of y, if there is one.
 template <class T, class F>
-HWY_INLINE void for_shifted_rows(const T* x, size_t rows, size_t columns, F f) {
+HWY_INLINE void for_shifted_rows(const T* x, const T* y, size_t rows,
+                                 size_t columns, F f) {
   HWY_ALIGN T scratch[piece];
   const size_t together = std::max<size_t>(rows_together(rows, columns), 1);
   for (size_t r = 0; r < rows; r += together) {
@@ -293,7 +314,8 @@ HWY_INLINE void for_shifted_rows(const T* x, size_t rows, size_t columns, F f) {
       sums[0] = shifted_row(x + r * columns, columns, shifts[0],
                             [&scratch](size_t) { return scratch; });
     } else {
-      shifted_piece(x + r * columns, scratch, count, columns, shifts, sums);
+      shifted_piece(x + r * columns, scratch, count, columns,
+                    y == nullptr ? y : y + r * columns, shifts, sums);
     }
     for (size_t i = 0; i < count; ++i) logs[i] = static_cast<T>(sums[i]);
     logarithms(logs, logs, count);
@@ -303,7 +325,7 @@ HWY_INLINE void for_shifted_rows(const T* x, size_t rows, size_t columns, F f) {
 
 template <class T>
 void log_softmax(const T* x, T* y, size_t rows, size_t columns) {
-  for_shifted_rows(x, rows, columns, [=](size_t r, T shift, T log) HWY_ATTR {
+  for_shifted_rows(x, y, rows, columns, [=](size_t r, T shift, T log) HWY_ATTR {
     log_probabilities(x + r * columns, shift, log, y + r * columns, columns);
   });
 }
@@ -311,8 +333,8 @@ void log_softmax(const T* x, T* y, size_t rows, size_t columns) {
 template <class T>
 void logsumexp(const T* x, T* y, size_t rows, size_t columns) {
   // The logarithm of a sum that is 0 is -inf, as it should be: the shift is 0.
-  for_shifted_rows(x, rows, columns,
-                   [y](size_t r, T shift, T log) { y[r] = shift + log; });
+  for_shifted_rows<T>(x, nullptr, rows, columns,
+                      [y](size_t r, T shift, T log) { y[r] = shift + log; });
 }
 
 template <class T>

@@ -98,8 +98,8 @@ void TileProgram::run_chain(const Instruction& step, const Tile& tile) const {
   std::byte* to = tile.pointers[step.result];
   const bool dense = is_dense(step, tile);
   const std::int64_t pieces = dense ? 1 : tile.at.rows;
-  const auto n = static_cast<std::size_t>(
-      dense ? tile.at.rows * tile.row(step) : tile.row(step));
+  const auto n = static_cast<std::size_t>(dense ? tile.at.rows * tile.row(step)
+                                                : tile.row(step));
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const float* elements[greatest_chain];
     for (std::size_t i = 0; i < count; ++i) {
@@ -178,10 +178,9 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
       pointers[i] = addresses[slot.node] + slot.first_byte +
                     first * static_cast<std::int64_t>(slot.element_bytes);
     }
-    const bool is_loaded = index != begin &&
-                           at.first_column == loaded.first_column &&
-                           at.columns == loaded.columns &&
-                           at.rows <= loaded.rows;
+    const bool is_loaded =
+        index != begin && at.first_column == loaded.first_column &&
+        at.columns == loaded.columns && at.rows <= loaded.rows;
     if (!is_loaded) loaded = at;
     for (const Instruction& step : instructions_) {
       std::byte* const to = pointers[step.result];

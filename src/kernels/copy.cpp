@@ -4,6 +4,7 @@
 #include "kernels/copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/copy.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target, or it would be compiled for one target only.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "kernels/simd-inl.h"
@@ -91,39 +93,53 @@ HWY_INLINE void transpose_square(const std::uint64_t* from, int64_t from_step,
 // Both sides of a block of this edge stay near.
 inline constexpr int64_t block_edge = 64;
 
+#if HWY_TARGET == HWY_SCALAR
+
 template <class T>
 void transpose(const T* from, int64_t from_step, T* to, int64_t to_step,
                int64_t rows, int64_t columns) {
-#if HWY_TARGET != HWY_SCALAR
+  for (int64_t j = 0; j < columns; j += block_edge) {
+    transpose_plainly(from + j * from_step, from_step, to + j, to_step, rows,
+                      std::min(block_edge, columns - j));
+  }
+}
+
+#else
+
+template <class T>
+HWY_INLINE void transpose_block(const T* from, int64_t from_step, T* to,
+                                int64_t to_step, int64_t rows,
+                                int64_t columns) {
   constexpr auto high = static_cast<int64_t>(16 / sizeof(T));
   constexpr auto wide =
       static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  for (int64_t i0 = 0; i0 < rows; i0 += block_edge) {
-    const int64_t i1 = std::min(rows, i0 + block_edge);
-    const int64_t i_squares = i0 + (i1 - i0) / high * high;
-    for (int64_t j0 = 0; j0 < columns; j0 += block_edge) {
-      const int64_t j1 = std::min(columns, j0 + block_edge);
-      int64_t j = j0;
-      for (; j + wide <= j1; j += wide) {
-        for (int64_t i = i0; i < i_squares; i += high) {
-          transpose_square(from + j * from_step + i, from_step,
-                           to + i * to_step + j, to_step);
-        }
-      }
-      transpose_plainly(from + j * from_step + i0, from_step,
-                        to + i0 * to_step + j, to_step, i_squares - i0, j1 - j);
-      transpose_plainly(from + j0 * from_step + i_squares, from_step,
-                        to + i_squares * to_step + j0, to_step, i1 - i_squares,
-                        j1 - j0);
+  const int64_t whole = rows / high * high;
+  int64_t j = 0;
+  for (; j + wide <= columns; j += wide) {
+    for (int64_t i = 0; i < whole; i += high) {
+      transpose_square(from + j * from_step + i, from_step,
+                       to + i * to_step + j, to_step);
     }
   }
-#else
-  for (int64_t j0 = 0; j0 < columns; j0 += block_edge) {
-    transpose_plainly(from + j0 * from_step, from_step, to + j0, to_step, rows,
-                      std::min(block_edge, columns - j0));
-  }
-#endif
+  transpose_plainly(from + j * from_step, from_step, to + j, to_step, whole,
+                    columns - j);
+  transpose_plainly(from + whole, from_step, to + whole * to_step, to_step,
+                    rows - whole, columns);
 }
+
+template <class T>
+void transpose(const T* from, int64_t from_step, T* to, int64_t to_step,
+               int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; i += block_edge) {
+    for (int64_t j = 0; j < columns; j += block_edge) {
+      transpose_block(from + j * from_step + i, from_step, to + i * to_step + j,
+                      to_step, std::min(block_edge, rows - i),
+                      std::min(block_edge, columns - j));
+    }
+  }
+}
+
+#endif
 
 void transpose_32(const std::uint32_t* from, int64_t from_step,
                   std::uint32_t* to, int64_t to_step, int64_t rows,
@@ -137,6 +153,29 @@ void transpose_64(const std::uint64_t* from, int64_t from_step,
   transpose(from, from_step, to, to_step, rows, columns);
 }
 
+// Past the caches: what is that long is not read soon.
+template <class T>
+void stream(T* to, int64_t n, T value) {
+  const hn::ScalableTag<T> d;
+  constexpr auto width = static_cast<int64_t>(hn::MaxLanes(d));
+  constexpr std::size_t bytes = static_cast<std::size_t>(width) * sizeof(T);
+  for (; n > 0 && reinterpret_cast<std::uintptr_t>(to) % bytes != 0; --n) {
+    *to++ = value;
+  }
+  const auto v = hn::Set(d, value);
+  for (; n >= width; n -= width, to += width) hn::Stream(v, d, to);
+  std::fill_n(to, n, value);
+  hwy::FlushStream();
+}
+
+void stream_32(std::uint32_t* to, int64_t n, std::uint32_t value) {
+  stream(to, n, value);
+}
+
+void stream_64(std::uint64_t* to, int64_t n, std::uint64_t value) {
+  stream(to, n, value);
+}
+
 }  // namespace
 }  // namespace topos::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -147,9 +186,13 @@ namespace topos::kernels {
 
 HWY_EXPORT(transpose_32);
 HWY_EXPORT(transpose_64);
+HWY_EXPORT(stream_32);
+HWY_EXPORT(stream_64);
 
 namespace {
 
+/// Runs of one element as long as this go past the caches.
+constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
 /// Fewer elements along an axis are not worth a transposition by squares.
 constexpr std::int64_t least_edge = 4;
 
@@ -159,13 +202,28 @@ struct Plane {
 };
 
 template <class T>
+void fill(T* to, std::int64_t n, T value) {
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    if (static_cast<std::size_t>(n) * sizeof(T) >= streamed_bytes) {
+      if constexpr (sizeof(T) == 4) {
+        HWY_DYNAMIC_DISPATCH(stream_32)(to, n, value);
+      } else {
+        HWY_DYNAMIC_DISPATCH(stream_64)(to, n, value);
+      }
+      return;
+    }
+  }
+  std::fill_n(to, n, value);
+}
+
+template <class T>
 void copy_plane(const T* from, T* to, const Plane& p) {
   const auto bytes = static_cast<std::size_t>(p.columns) * sizeof(T);
   for (std::int64_t r = 0; r < p.rows; ++r) {
     if (p.column_from == 1 && p.column_to == 1) {
       std::memcpy(to, from, bytes);
     } else if (p.column_from == 0 && p.column_to == 1) {
-      std::fill_n(to, p.columns, *from);
+      fill(to, p.columns, *from);
     } else {
       for (std::int64_t c = 0; c < p.columns; ++c) {
         to[c * p.column_to] = from[c * p.column_from];

@@ -16,8 +16,7 @@
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace topos::kernels::HWY_NAMESPACE {
-namespace doubles {
+namespace topos::kernels::HWY_NAMESPACE::doubles {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -66,8 +65,7 @@ HWY_INLINE void store(Vector v, float* y, std::size_t count) {
 #endif
 }
 
-}  // namespace doubles
-}  // namespace topos::kernels::HWY_NAMESPACE
+}  // namespace topos::kernels::HWY_NAMESPACE::doubles
 HWY_AFTER_NAMESPACE();
 
 #endif  // toggled guard

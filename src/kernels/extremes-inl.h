@@ -21,8 +21,7 @@
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace topos::kernels::HWY_NAMESPACE {
-namespace extremes {
+namespace topos::kernels::HWY_NAMESPACE::extremes {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -156,8 +155,7 @@ HWY_INLINE T extreme(const T* x, std::size_t n) {
   return settled(a, x, n);
 }
 
-}  // namespace extremes
-}  // namespace topos::kernels::HWY_NAMESPACE
+}  // namespace topos::kernels::HWY_NAMESPACE::extremes
 HWY_AFTER_NAMESPACE();
 
 #endif  // toggled guard

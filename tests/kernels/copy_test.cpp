@@ -70,6 +70,14 @@ TEST(StridedCopy, TransposesAnySize) {
   }
 }
 
+TEST(StridedCopy, FillsPastTheCaches) {
+  const std::int64_t many = (std::int64_t{8} << 20) / 4 + 5;
+  const Layout one = Layout::row_major({}).broadcasted({many}, {});
+  const Layout to = Layout::row_major({many + 9}).narrowed(0, 7, many);
+  expect_copied<std::uint32_t>(one, to);
+  expect_copied<std::uint64_t>(one, to);
+}
+
 TEST(StridedCopy, PermutesAxes) {
   const Layout x = Layout::row_major({3, 8, 5, 16});
   for (const Axes& axes :

@@ -71,9 +71,15 @@ HWY_INLINE void add_run(T* row, const T* updates, size_t columns, Run run) {
   for (; c + 4 * width <= columns; c += 4 * width) {
     add_columns<4>(row + c, updates + c, columns, run, width);
   }
-  for (; c < columns; c += width) {
-    add_columns<1>(row + c, updates + c, columns, run,
-                   std::min(width, columns - c));
+  if (c + 2 * width < columns) {
+    add_columns<2>(row + c, updates + c, columns, run, width);
+    c += 2 * width;
+  }
+  const size_t left = columns - c;
+  if (left > width) {
+    add_columns<2>(row + c, updates + c, columns, run, left - width);
+  } else if (left > 0) {
+    add_columns<1>(row + c, updates + c, columns, run, left);
   }
 }
 

@@ -46,7 +46,6 @@ struct SplitFloat {
 HWY_INLINE SplitFloat split(FloatVector x) {
   const FloatTag df;
   const IntTag di;
-  const HalfFloatTag half;
   const hn::RebindToSigned<HalfFloatTag> half_int;
   const DoubleTag d;
   constexpr std::int32_t sqrt_half = 0x3f3504f3;

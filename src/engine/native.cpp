@@ -63,6 +63,15 @@ class NativeSession final : public HostSessionState {
   }
 
  private:
+  /// A packed operand that stays, for all products that read it alike.
+  struct KeptOperand {
+    std::uint32_t symbol;  // whose elements
+    Layout layout;
+    DType dtype;
+    Arena packed = {};
+    std::uint64_t version = UINT64_MAX;  // of the elements that are packed
+  };
+
   struct Compiled final : Bound {
     Compiled(std::shared_ptr<const LoweredPlan> lowered, int threads)
         : Bound(lowered), native(std::move(lowered), threads) {}
@@ -77,6 +86,9 @@ class NativeSession final : public HostSessionState {
     std::vector<Fed> fed;
     std::vector<Tensor> constants;
     std::vector<std::byte*> carried;  // by carry
+    /// By kept product: its operand in the session.
+    std::vector<KeptOperand*> operands;
+    std::vector<NativeProgram::Kept> kept;
     const std::byte* arena = nullptr;
     std::size_t owned = SIZE_MAX;
     std::optional<ProfileRecorder> recorder;
@@ -107,7 +119,36 @@ class NativeSession final : public HostSessionState {
       bound->recorder.emplace(bound->native.steps().size(),
                               bound->native.workers());
     }
+    for (const Product* product : bound->native.kept()) {
+      bound->operands.push_back(
+          &kept_operand(*product, program.origin[product->right()]));
+      bound->kept.push_back({bound->operands.back()->packed.data(), false});
+    }
     return bound;
+  }
+
+  KeptOperand& kept_operand(const Product& product, std::uint32_t symbol) {
+    for (const auto& operand : kept_) {
+      if (operand->symbol == symbol && operand->dtype == product.dtype() &&
+          operand->layout == product.right_layout()) {
+        return *operand;
+      }
+    }
+    kept_.push_back(std::make_unique<KeptOperand>(
+        KeptOperand{symbol, product.right_layout(), product.dtype()}));
+    kept_.back()->packed.reserve(product.ahead_bytes());
+    return *kept_.back();
+  }
+
+  /// Which packed operands are of the elements that there are now. Of products
+  /// that share one, the first packs it.
+  void check_kept(Compiled& bound) {
+    for (std::size_t i = 0; i < bound.kept.size(); ++i) {
+      KeptOperand& operand = *bound.operands[i];
+      const std::uint64_t now = version(operand.symbol);
+      bound.kept[i].ready = operand.version == now;
+      operand.version = now;
+    }
   }
 
   /// Points to parameters, state and arena; again only when one has moved.
@@ -148,7 +189,12 @@ class NativeSession final : public HostSessionState {
     ProfileRecorder* const recorder =
         bound.recorder ? &*bound.recorder : nullptr;
     if (recorder != nullptr) recorder->begin_step();
-    bound.native.run(bound.addresses, arena_.data(), fault, recorder);
+    for (const Program::Carry& carry : bound.native.program().carries) {
+      note_written(bound.native.program().origin[carry.input]);
+    }
+    check_kept(bound);
+    bound.native.run(bound.addresses, arena_.data(), bound.kept, fault,
+                     recorder);
     for (const NativeProgram::Copy& copy : bound.native.commits()) {
       const std::byte* from =
           copy.block ? arena_.data() + bound.native.blocks()[*copy.block].offset
@@ -189,6 +235,9 @@ class NativeSession final : public HostSessionState {
     result.reference_nodes = native.reference_nodes();
     result.peak_bytes = native.arena_bytes();
     result.allocated_bytes = arena_.bytes();
+    for (const auto& operand : kept_) {
+      result.allocated_bytes += operand->packed.bytes();
+    }
     result.threads = threads_;
     return result;
   }
@@ -200,6 +249,7 @@ class NativeSession final : public HostSessionState {
 
   int threads_;
   Arena arena_;
+  std::vector<std::unique_ptr<KeptOperand>> kept_;
 };
 
 class Native final : public EngineImplementation {

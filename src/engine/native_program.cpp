@@ -79,6 +79,7 @@ class NativeProgram::Planner {
     is_read_.assign(program_.size(), false);
     stored_.assign(program_.size(), false);
     is_carried_.assign(program_.size(), false);
+    stays_.assign(program_.size(), false);
     for (std::uint32_t id = 0; id < program_.size(); ++id) {
       const std::uint32_t group = grouping_.group_of[id];
       if (group == Grouping::none) continue;
@@ -94,21 +95,34 @@ class NativeProgram::Planner {
       stored_[root(carry.next)] = true;
       is_carried_[carry.input] = true;
     }
+    for (std::uint32_t id = 0; id < program_.size(); ++id) {
+      stays_[id] = node(id).kind == Kind::parameter && !is_carried_[id];
+    }
   }
 
   void compile_groups() {
+    // Products are pointed to.
+    native_.steps_.reserve(grouping_.groups.size());
     for (const Group& group : grouping_.groups) {
       Step step;
       if (group.kind == Group::Kind::single) {
         step.single.emplace(program_, grouping_, group.members[0].node,
                             native_.threads_);
       } else {
-        step.tile.emplace(program_, grouping_, group, stored_);
+        step.tile.emplace(program_, grouping_, group, stored_, stays_);
         const bool worth = step.tile->cost() > worth_a_thread;
         step.parts = worth ? step.tile->parts(native_.threads_) : 1;
       }
       native_.steps_.push_back(std::move(step));
+      note_kept(native_.steps_.back());
     }
+  }
+
+  void note_kept(Step& step) {
+    const Product* product = step.tile ? step.tile->product() : nullptr;
+    if (product == nullptr || !product->keeps_right()) return;
+    step.kept = static_cast<std::uint32_t>(native_.kept_.size());
+    native_.kept_.push_back(product);
   }
 
   /// Results and what is copied at the end are needed until then.
@@ -316,6 +330,7 @@ class NativeProgram::Planner {
   std::vector<bool> is_read_;            // by any group
   std::vector<bool> stored_;
   std::vector<bool> is_carried_;
+  std::vector<bool> stays_;
 };
 
 NativeProgram::NativeProgram(std::shared_ptr<const LoweredPlan> plan,
@@ -334,11 +349,14 @@ std::size_t NativeProgram::reference_nodes() const noexcept {
 }
 
 void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
-                              std::byte* scratch,
+                              std::byte* scratch, const Kept* kept,
                               ProfileRecorder* recorder) const {
   const Step& step = steps_[group];
   const TileProgram& tile = *step.tile;
+  std::byte* const shared = kept != nullptr ? kept->packed : scratch;
   std::byte* const workers = scratch + tile.shared_bytes();
+  const std::size_t panels =
+      kept != nullptr && kept->ready ? 0 : tile.panel_count();
   const auto timed = [&](int worker, auto&& work) {
     const Timer timer(recorder, [&](auto begin, auto end) {
       recorder->work(group, worker, begin, end);
@@ -347,22 +365,21 @@ void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
   };
   if (step.parts == 1) {
     timed(0, [&] {
-      tile.pack(addresses, scratch, {0, tile.panel_count()});
-      tile.run(addresses, scratch, workers, 0, tile.tile_count());
-      tile.finish(addresses, scratch);
+      tile.pack(addresses, shared, {0, panels});
+      tile.run(addresses, shared, workers, 0, tile.tile_count());
+      tile.finish(addresses, shared);
     });
     return;
   }
   kernels::ThreadPool& pool = kernels::ThreadPool::instance();
   const auto parts = static_cast<std::size_t>(step.parts);
-  const std::size_t panels = tile.panel_count();
   if (panels > 0) {
     pool.parallel_for(
         step.parts,
         [&](int part, int worker) {
           const auto p = static_cast<std::size_t>(part);
           timed(worker, [&] {
-            tile.pack(addresses, scratch,
+            tile.pack(addresses, shared,
                       {panels * p / parts, panels * (p + 1) / parts});
           });
         },
@@ -374,17 +391,18 @@ void NativeProgram::run_tiles(std::size_t group, const Addresses& addresses,
       [&](int part, int worker) {
         timed(worker, [&] {
           tile.run(
-              addresses, scratch,
+              addresses, shared,
               workers + tile.worker_bytes() * static_cast<std::size_t>(worker),
               tiles * part / step.parts, tiles * (part + 1) / step.parts);
         });
       },
       workers_);
-  tile.finish(addresses, scratch);
+  tile.finish(addresses, shared);
 }
 
 void NativeProgram::run(const Addresses& addresses, std::byte* arena,
-                        IndexFault& fault, ProfileRecorder* recorder) const {
+                        std::span<const Kept> kept, IndexFault& fault,
+                        ProfileRecorder* recorder) const {
   for (std::size_t group = 0; group < steps_.size(); ++group) {
     const Step& step = steps_[group];
     std::byte* const scratch = arena + blocks_[step.scratch_block].offset;
@@ -393,7 +411,8 @@ void NativeProgram::run(const Addresses& addresses, std::byte* arena,
       if (step.single) recorder->work(group, 0, begin, end);
     });
     if (step.tile) {
-      run_tiles(group, addresses, scratch, recorder);
+      run_tiles(group, addresses, scratch,
+                step.kept ? &kept[*step.kept] : nullptr, recorder);
     } else {
       step.single->run(addresses, scratch, fault);
     }

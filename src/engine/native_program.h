@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ class NativeProgram {
     std::optional<SingleProgram> single;
     std::size_t scratch_block = 0;
     int parts = 1;
+    std::optional<std::uint32_t> kept = std::nullopt;
+  };
+
+  /// A right operand that stays from step to step: where it lies packed, and
+  /// whether what lies there is up to date.
+  struct Kept {
+    std::byte* packed = nullptr;
+    bool ready = false;
   };
 
   /// Where the elements of a node lie.
@@ -63,13 +72,17 @@ class NativeProgram {
     std::optional<std::uint32_t> block;
   };
   const std::vector<ResultPlace>& results() const noexcept { return results_; }
+  /// The products whose right operand is kept.
+  const std::vector<const Product*>& kept() const noexcept { return kept_; }
   std::size_t arena_bytes() const noexcept { return arena_bytes_; }
   std::size_t reference_nodes() const noexcept;
 
   /// Runs all groups and the snapshots. `arena` has arena_bytes(), aligned;
-  /// `addresses` have the leaves and what is in the arena.
-  /// A recorder, if there is one, gets all times.
-  void run(const Addresses& addresses, std::byte* arena, IndexFault& fault,
+  /// `addresses` have the leaves and what is in the arena; `kept` is by product
+  /// of kept(), and all are packed afterwards. A recorder, if there is one, gets
+  /// all times.
+  void run(const Addresses& addresses, std::byte* arena,
+           std::span<const Kept> kept, IndexFault& fault,
            ProfileRecorder* recorder) const;
 
   /// How many threads a step has at most.
@@ -81,7 +94,8 @@ class NativeProgram {
   class Planner;
 
   void run_tiles(std::size_t group, const Addresses& addresses,
-                 std::byte* scratch, ProfileRecorder* recorder) const;
+                 std::byte* scratch, const Kept* kept,
+                 ProfileRecorder* recorder) const;
 
   std::shared_ptr<const LoweredPlan> plan_;
   int threads_;
@@ -92,6 +106,7 @@ class NativeProgram {
   std::vector<Copy> snapshots_;
   std::vector<Copy> commits_;
   std::vector<ResultPlace> results_;
+  std::vector<const Product*> kept_;
   std::size_t arena_bytes_ = 0;
 };
 

@@ -160,6 +160,12 @@ std::int64_t Product::parts(int threads) const noexcept {
   return std::min(std::clamp(whole, wanted, 4 * wanted), grid_.count());
 }
 
+void Product::keep_right() noexcept {
+  if (how_ == Right::in_place) return;
+  how_ = Right::ahead;
+  keeps_right_ = true;
+}
+
 std::size_t Product::worker_bytes() const noexcept {
   std::size_t bytes = aligned(kernels::matmul_scratch_bytes);
   if (how_ == Right::by_block) {

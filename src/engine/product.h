@@ -56,11 +56,18 @@ class Product {
 
   std::uint32_t left() const noexcept { return left_; }
   std::uint32_t right() const noexcept { return right_; }
+  const Layout& right_layout() const noexcept { return right_layout_; }
+  DType dtype() const noexcept { return dtype_; }
   const TileGrid& grid() const noexcept { return grid_; }
   /// Roughly the nanoseconds of one thread for everything.
   double cost() const noexcept;
   /// In how many parts so many threads do best.
   std::int64_t parts(int threads) const noexcept;
+
+  /// From now on the right operand is packed ahead, for as long as it does not
+  /// change; unless packing it does not pay.
+  void keep_right() noexcept;
+  bool keeps_right() const noexcept { return keeps_right_; }
 
   /// Bytes of scratch of each worker.
   std::size_t worker_bytes() const noexcept;
@@ -88,7 +95,7 @@ class Product {
   enum class Right : std::uint8_t {
     in_place,  // few rows: packing would cost as much as the product
     by_block,  // each worker packs the columns of its tiles
-    ahead      // tiles of whole rows: packed before all of them
+    ahead      // packed before all tiles: they hold whole rows, or it stays
   };
 
   void choose_tiles(bool whole_rows);
@@ -114,6 +121,7 @@ class Product {
   Layout right_layout_;
   std::int64_t m_ = 0;  // of one batch entry
   std::int64_t k_ = 0;
+  bool keeps_right_ = false;
   bool shared_right_;            // one right operand for all entries
   std::size_t entry_bytes_ = 0;  // of a packed right operand
   Right how_ = Right::by_block;

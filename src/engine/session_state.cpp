@@ -360,6 +360,15 @@ const std::byte* HostSessionState::parameter(std::uint32_t node) {
   return placement().leaves().at(node).payload.data();
 }
 
+std::uint64_t HostSessionState::version(std::uint32_t node) const {
+  const auto found = slots_.find(node);
+  return found == slots_.end() ? 0 : found->second.version;
+}
+
+void HostSessionState::note_written(std::uint32_t node) {
+  ++slots_.at(node).version;
+}
+
 void HostSessionState::store(std::uint32_t node, const Type& type,
                              const std::byte* elements) {
   std::byte* data = state_data(node);
@@ -367,6 +376,7 @@ void HostSessionState::store(std::uint32_t node, const Type& type,
     const Tensor storage = Tensor::uninitialized(type, data);
     slots_.emplace(node, Slot{storage, data});
   }
+  note_written(node);
   const std::size_t bytes = type.size_bytes();
   if (bytes == 0) return;
   if (elements != nullptr) {

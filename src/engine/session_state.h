@@ -178,6 +178,10 @@ class HostSessionState : public SessionState {
   std::byte* state_data(std::uint32_t node);
   /// The elements of a parameter: the session's own or the placement's.
   const std::byte* parameter(std::uint32_t node);
+  /// Another one whenever the elements of a leaf may have changed.
+  std::uint64_t version(std::uint32_t node) const;
+  /// A step writes the elements of a leaf that has a state.
+  void note_written(std::uint32_t node);
 
  private:
   void store(std::uint32_t node, const Type& type,
@@ -190,6 +194,7 @@ class HostSessionState : public SessionState {
   struct Slot {
     Tensor storage;
     std::byte* data;
+    std::uint64_t version = 0;
   };
   std::unordered_map<std::uint32_t, Slot> slots_;
 };

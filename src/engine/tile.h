@@ -19,15 +19,18 @@ namespace topos::engines {
 class TileProgram {
  public:
   /// \param stored  by node, whether somebody outside the group reads it
+  /// \param stays   by node, whether its elements stay from step to step
   TileProgram(const Program& program, const Grouping& grouping,
-              const Group& group, const std::vector<bool>& stored);
+              const Group& group, const std::vector<bool>& stored,
+              const std::vector<bool>& stays);
 
   /// Bytes of scratch of each worker.
   std::size_t worker_bytes() const noexcept { return worker_bytes_; }
   /// Bytes of scratch that workers share: right operands packed ahead, sums of
   /// blocks.
   std::size_t shared_bytes() const noexcept {
-    return product_ ? product_->ahead_bytes() : totals_bytes_;
+    if (!product_) return totals_bytes_;
+    return product_->keeps_right() ? 0 : product_->ahead_bytes();
   }
   std::int64_t tile_count() const noexcept { return grid_.count(); }
   /// In how many parts so many threads do best.
@@ -35,6 +38,10 @@ class TileProgram {
   /// Roughly the nanoseconds of one thread for everything.
   double cost() const noexcept { return cost_; }
 
+  /// The group's matrix product, if it has one.
+  const Product* product() const noexcept {
+    return product_ ? &*product_ : nullptr;
+  }
   /// Parts that `pack` divides into.
   std::size_t panel_count() const noexcept {
     return product_ ? product_->panel_count() : 0;

@@ -45,12 +45,14 @@ bool is_elementary(const ops::Any& op) {
 class TileProgram::Builder {
  public:
   Builder(TileProgram& tile, const Program& program, const Grouping& grouping,
-          const Group& group, const std::vector<bool>& stored)
+          const Group& group, const std::vector<bool>& stored,
+          const std::vector<bool>& stays)
       : tile_(tile),
         program_(program),
         accesses_(grouping.accesses),
         group_(group),
-        stored_(stored) {}
+        stored_(stored),
+        stays_(stays) {}
 
   void build() {
     tile_.columns_ = group_.columns;
@@ -106,6 +108,7 @@ class TileProgram::Builder {
     tile_.product_.emplace(accesses_[operands[0]], accesses_[operands[1]],
                            node.type.dtype, group_.rows, group_.columns,
                            needs_whole_rows());
+    if (stays_[tile_.product_->right()]) tile_.product_->keep_right();
     tile_.grid_ = tile_.product_->grid();
     tile_.cost_ += tile_.product_->cost();
     read_otherwise_.insert(tile_.product_->left());
@@ -422,6 +425,7 @@ class TileProgram::Builder {
   const std::vector<Access>& accesses_;
   const Group& group_;
   const std::vector<bool>& stored_;
+  const std::vector<bool>& stays_;
   std::size_t member_ = 0;
   struct Computed {
     std::uint32_t slot;
@@ -439,8 +443,9 @@ class TileProgram::Builder {
 };
 
 TileProgram::TileProgram(const Program& program, const Grouping& grouping,
-                         const Group& group, const std::vector<bool>& stored) {
-  Builder(*this, program, grouping, group, stored).build();
+                         const Group& group, const std::vector<bool>& stored,
+                         const std::vector<bool>& stays) {
+  Builder(*this, program, grouping, group, stored, stays).build();
 }
 
 }  // namespace topos::engines

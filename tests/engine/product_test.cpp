@@ -111,5 +111,56 @@ TEST(Product, OfBatches) {
   check({2, 70, 20, 200}, true, true, f64);
 }
 
+/// What becomes of a parameter that products keep packed: the results of one
+/// story on an engine.
+std::vector<Tensor> story_of_a_parameter(Engine engine) {
+  Tape tape;
+  const Value w = tape.parameter("w", values(1, {40, 200}));
+  const Value x = tape.input("x", f32, {30, 40});
+  const Value y = matmul(x, w);
+  const Value wide = matmul(transpose(y), x);
+  const Value back = relu(matmul(y, transpose(w)));
+  const Value next = w * 0.5 + 1;
+  const Network network = tape.seal();
+  const Plan forward = network.lower(Entry().result(y).result(back));
+  const Plan other = network.lower(Entry().result(y).result(wide));
+  const Plan train = network.lower(Entry().result(y).carry(w, next));
+  const Tensor batch = values(2, {30, 40});
+  std::vector<Tensor> results;
+  const auto look = [&](Session& session) {
+    for (int i = 0; i < 2; ++i) {
+      const Run run = session.step(forward, {{x, batch}});
+      results.push_back(run.of(y));
+      results.push_back(run.of(back));
+      results.push_back(session.step(other, {{x, batch}}).of(y));
+    }
+  };
+  Session session = engine.open(network);
+  look(session);
+  session.set(w, values(3, {40, 200}));
+  look(session);
+  session.step(train, {{x, batch}});
+  look(session);
+  Session fork = session.fork();
+  fork.step(train, {{x, batch}});
+  look(fork);
+  look(session);
+  fork.set(w, values(4, {40, 200}));
+  look(session);
+  look(fork);
+  session.reset();
+  look(session);
+  return results;
+}
+
+TEST(Product, OfAKeptOperandSeesEveryChange) {
+  const auto expected = story_of_a_parameter(interpreter::engine());
+  const auto found = story_of_a_parameter(native::engine());
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(bits_equal(found[i], expected[i])) << "look " << i;
+  }
+}
+
 }  // namespace
 }  // namespace topos::test

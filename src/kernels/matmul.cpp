@@ -8,8 +8,6 @@
 #include "kernels/matmul.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "kernels/simd_targets.h"
 #include "kernels/targets.h"
@@ -21,6 +19,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -193,57 +192,51 @@ HWY_INLINE void compute_panel(size_t rows, size_t columns, Tile<T> tile) {
 template <class T>
 inline constexpr size_t copied_row = ops::matmul_block + 64 / sizeof(T);
 
-// Copies rows x depth elements so that they lie densely: row-major if the
-// source's rows are the denser direction, else column-major. Uses
-// rows * copied_row elements of scratch.
+// Copies rows x depth elements to rows of copied_row each.
 template <class T>
-void copy_left(Tile<T>& tile, size_t rows, T* HWY_RESTRICT scratch) {
-  const T* a = tile.a;
-  T* to = scratch;
-  if (std::abs(tile.a_column) <= std::abs(tile.a_row)) {
-    for (size_t r = 0; r < rows; ++r, a += tile.a_row, to += copied_row<T>) {
-      if (tile.a_column == 1) {
-        std::memcpy(to, a, tile.depth * sizeof(T));
-      } else {
-        const T* from = a;
-        for (size_t k = 0; k < tile.depth; ++k, from += tile.a_column) {
-          to[k] = *from;
-        }
-      }
-    }
-    tile.a_row = static_cast<ptrdiff_t>(copied_row<T>);
-    tile.a_column = 1;
-  } else {
-    const hn::ScalableTag<T> d;
-    constexpr size_t lanes = hn::MaxLanes(decltype(d)());
-    for (size_t k = 0; k < tile.depth; ++k, a += tile.a_column, to += rows) {
-      if (tile.a_row == 1) {
-        for (size_t r = 0; r < rows; r += lanes) {
-          const size_t count = std::min(lanes, rows - r);
-          store_first(d, load_first(d, a + r, count), to + r, count);
-        }
-      } else {
-        for (size_t r = 0; r < rows; ++r) {
-          to[r] = a[static_cast<ptrdiff_t>(r) * tile.a_row];
-        }
-      }
-    }
-    tile.a_row = 1;
-    tile.a_column = static_cast<ptrdiff_t>(rows);
+void copy_left(const T* a, MatrixStrides strides, size_t rows, size_t depth,
+               T* HWY_RESTRICT to) {
+  for (size_t r = 0; r < rows; ++r, a += strides.row, to += copied_row<T>) {
+    const T* from = a;
+    for (size_t k = 0; k < depth; ++k, from += strides.column) to[k] = *from;
   }
-  tile.a = scratch;
 }
 
-// Whether so many panels pay for a copy of the left tile. Contiguous rows are
-// as good where they lie.
+// The same of contiguous columns, which are read some at a time along all rows.
 template <class T>
-bool worth_copying(const Tile<T>& tile, size_t rows, size_t panels) {
-  constexpr size_t first_cache_bytes = 24 * 1024;
-  const size_t span =
-      (rows - 1) * static_cast<size_t>(std::abs(tile.a_row)) +
-      (tile.depth - 1) * static_cast<size_t>(std::abs(tile.a_column));
-  return tile.a_column != 1 && panels > 1 &&
-         span > first_cache_bytes / sizeof(T);
+void copy_columns(const T* a, ptrdiff_t a_column, size_t rows, size_t depth,
+                  T* HWY_RESTRICT to) {
+  const hn::ScalableTag<T> d;
+  constexpr size_t lanes = hn::MaxLanes(decltype(d)());
+  size_t k = 0;
+  for (; k + lanes <= depth; k += lanes) {
+    const T* column[lanes];
+    for (size_t i = 0; i < lanes; ++i) {
+      column[i] = a + static_cast<ptrdiff_t>(k + i) * a_column;
+    }
+    size_t r = 0;
+    for (; r + block<T> <= rows; r += block<T>) {
+      hn::Vec<decltype(d)> along[block<T>];
+      rows_of_columns(d, column, r, along);
+      TOPOS_UNROLL
+      for (size_t i = 0; i < block<T>; ++i) {
+        hn::StoreU(along[i], d, to + (r + i) * copied_row<T> + k);
+      }
+    }
+    for (; r < rows; ++r) {
+      T* row = to + r * copied_row<T> + k;
+      for (size_t i = 0; i < lanes; ++i) row[i] = column[i][r];
+    }
+  }
+  for (; k < depth; ++k) {
+    const T* column = a + static_cast<ptrdiff_t>(k) * a_column;
+    for (size_t r = 0; r < rows; ++r) to[r * copied_row<T> + k] = column[r];
+  }
+}
+
+// Contiguous rows are as good where they lie, and so is one element for all k.
+inline bool worth_copying(MatrixStrides strides) {
+  return strides.column != 1 && strides.column != 0;
 }
 
 // Rows that are multiplied by one panel after another: with 128 KB of a panel,
@@ -280,25 +273,32 @@ void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
     for (size_t first = rows.begin; first < rows.end;
          first += rows_per_chunk<T>) {
       const size_t last = std::min(rows.end, first + rows_per_chunk<T>);
+      const size_t depth = std::min(ops::matmul_block, shape.k - k);
+      const T* left = a + static_cast<ptrdiff_t>(first) * a_strides.row +
+                      static_cast<ptrdiff_t>(k) * a_strides.column;
+      MatrixStrides strides = a_strides;
+      if (worth_copying(a_strides)) {
+        if (a_strides.row == 1) {
+          copy_columns(left, a_strides.column, last - first, depth, scratch);
+        } else {
+          copy_left(left, a_strides, last - first, depth, scratch);
+        }
+        left = scratch;
+        strides = {static_cast<ptrdiff_t>(copied_row<T>), 1};
+      }
       // Tiles of nearly equal height waste less than full ones and a rest.
       const size_t tiles = (last - first + max_rows - 1) / max_rows;
       Tile<T> tile[max_tiles];
       size_t height[max_tiles];
-      for (size_t t = 0, row = first; t < tiles; row += height[t++]) {
-        height[t] = (last - row) / (tiles - t);
-        const auto i = static_cast<ptrdiff_t>(row);
-        tile[t].a = a + i * a_strides.row +
-                    static_cast<ptrdiff_t>(k) * a_strides.column;
-        tile[t].a_row = a_strides.row;
-        tile[t].a_column = a_strides.column;
-        tile[t].c = c + i * c_row_stride;
+      for (size_t t = 0, row = 0; t < tiles; row += height[t++]) {
+        height[t] = (last - first - row) / (tiles - t);
+        tile[t].a = left + static_cast<ptrdiff_t>(row) * strides.row;
+        tile[t].a_row = strides.row;
+        tile[t].a_column = strides.column;
+        tile[t].c = c + static_cast<ptrdiff_t>(first + row) * c_row_stride;
         tile[t].c_row = c_row_stride;
-        tile[t].depth = std::min(ops::matmul_block, shape.k - k);
+        tile[t].depth = depth;
         tile[t].add = k != 0;
-        if (worth_copying(tile[t], height[t], panels.end - panels.begin)) {
-          copy_left(tile[t], height[t],
-                    scratch + (row - first) * copied_row<T>);
-        }
       }
       for (size_t p = panels.begin; p < panels.end; p += panels_together) {
         const Range group{p, std::min(panels.end, p + panels_together)};

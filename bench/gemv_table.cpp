@@ -31,12 +31,13 @@ Row measured(const std::string& name, const Tensor& all, bool transposed,
   Session session = native::open(network, {.threads = options.threads});
   std::vector<Feed> feeds{{left, x}, {right, weights}};
   const auto bytes = std::as_bytes(weights.span<float>());
+  const std::size_t streams = best_streams(bytes, options.threads);
   std::vector<double> ours;
   std::vector<double> reading;
   session.step(plan, Feeds(feeds));
   for (int round = 0; round < 15; ++round) {
     ours.push_back(time_ms([&] { session.step(plan, Feeds(feeds)); }, 1));
-    reading.push_back(read_ms(bytes, options.threads));
+    reading.push_back(read_ms(bytes, options.threads, streams));
   }
   set_ours(row, ours);
   set_rival_if_faster(row, "reading the weights", __VERSION__, reading);

@@ -13,8 +13,11 @@ namespace topos::bench {
 /// `threads` threads do in registers, in f32 on the widest vectors.
 double fma_gflops(int threads);
 
-/// The milliseconds in which `threads` threads read all of `bytes` once, by the
-/// number of streams that is fastest.
-double read_ms(std::span<const std::byte> bytes, int threads);
+/// The milliseconds in which `threads` threads read all of `bytes` once, each
+/// its part in so many streams side by side.
+double read_ms(std::span<const std::byte> bytes, int threads,
+               std::size_t streams);
+/// How many streams read fastest.
+std::size_t best_streams(std::span<const std::byte> bytes, int threads);
 
 }  // namespace topos::bench

@@ -89,7 +89,7 @@ inline void measure(Row& row, const std::function<void()>& ours,
 inline std::vector<std::vector<double>> measure_in_turn(
     const std::vector<std::function<void()>>& runs) {
   constexpr double round_ms = 5;
-  constexpr double budget_ms = 800;
+  constexpr double budget_ms = 600;
   std::vector<int> repeats;
   double once = 0;  // a round of each
   for (const auto& run : runs) {

@@ -109,7 +109,8 @@ void Product::choose_tiles(bool whole_rows) {
   }
   grid_.band_rows = m_;
   grid_.tile_columns = columns;
-  const double entry_cost = cost() / static_cast<double>(grid_.rows / m_);
+  const std::int64_t entries = grid_.rows / m_;
+  const double entry_cost = cost() / static_cast<double>(entries);
   const bool small =
       m_ * columns <= tile_elements / 2 && entry_cost < worth_a_tile;
   if (whole_rows || small) {
@@ -139,7 +140,7 @@ void Product::choose_tiles(bool whole_rows) {
   const std::int64_t panel_bytes = std::max<std::int64_t>(k_, 1) * 256;
   std::int64_t width = std::clamp<std::int64_t>(greatest_block / panel_bytes, 2,
                                                 greatest_panels);
-  const std::int64_t rows_of_tiles = down * (grid_.rows / m_);
+  const std::int64_t rows_of_tiles = down * entries;
   while (width > 1 && quotient(panels, width) * rows_of_tiles < wanted_tiles) {
     --width;
   }

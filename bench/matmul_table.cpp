@@ -111,7 +111,7 @@ Row measured(const Product& p, const Options& options, double limit) {
   const Plan plan = network.lower(Entry().result(y));
   Session session = native::open(network, {.threads = options.threads});
   std::vector<Feed> feeds{{left, a}};
-  if (!p.kept) feeds.push_back({right, b});
+  if (!p.kept) feeds.emplace_back(right, b);
   const auto ours = [&] { return session.step(plan, Feeds(feeds)); };
 
   std::vector<float> c(static_cast<std::size_t>(p.batch * p.m * p.n));

@@ -16,7 +16,6 @@ using test::Buffer;
 using test::expect_same_bits;
 using test::Layout;
 using test::matrix;
-using test::Matrix;
 using test::on_every_target;
 using test::Values;
 

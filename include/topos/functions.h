@@ -36,6 +36,7 @@
 ///   - Floats are IEEE 754, rounded to nearest even, subnormals kept; integers
 ///     wrap. NaN propagates; exceptions are stated. `docs/numerics.md` has the
 ///     order of evaluation of every operation.
+///   - On bf16 and f16 an operation computes in f32 and rounds its result once.
 ///   - Axes may be negative and then count from the end; one that is out of
 ///     range or named twice is a ShapeError.
 ///   - On an error nothing is recorded.
@@ -238,7 +239,8 @@ Tensor full_like(TensorOperand like, const Type& type, Number number);
 ///
 /// Numerics: blocks of 512 terms, each one chain of fused multiply-adds, k
 /// ascending, from +0; the blocks' sums added in order, the first one starting
-/// the total. The same bits on every target and at every thread count.
+/// the total; 16-bit types in f32, rounded once. The same bits on every target
+/// and at every thread count.
 /// Derivative: dy right', left' dy.
 ///
 /// Cost: 2 m k n flops per batch entry when run; recording computes nothing.

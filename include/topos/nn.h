@@ -360,8 +360,9 @@ class AdamW {
   /// Sgd::record does. The first update is that of the count of steps, an i32
   /// scalar; each parameter's is preceded by those of its two moments, inputs
   /// `<parameter>.first_moment` and `<parameter>.second_moment`. Carried inputs
-  /// start as zeros. To decay some parameters only, record them with an AdamW
-  /// of another name.
+  /// start as zeros; of a parameter of 16 bits they are f32, in which the
+  /// update is computed, too. To decay some parameters only, record them with
+  /// an AdamW of another name.
   ///
   /// \param rate  a number or a floating scalar, cast to each parameter's dtype
   /// \throws ShapeError, DTypeError  as Sgd::record

@@ -10,6 +10,7 @@
 #include "topos/envelope.h"
 #include "topos/error.h"
 #include "topos/functions.h"
+#include "topos/half.h"
 #include "topos/io.h"
 #include "topos/network.h"
 #include "topos/nn.h"

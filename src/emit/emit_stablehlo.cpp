@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <unordered_map>
 
@@ -326,9 +327,18 @@ StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
           ops::where(site), symbol.node, symbol.tape));
     }
   }
-  return Emission(options.composites ? lowered.recorded : lowered.simplified,
-                  lowered.recorded, std::move(options))
-      .module();
+  const engines::Program* program = &lowered.simplified;
+  if (options.composites) {
+    program = &lowered.recorded;
+  } else if (lowered.narrow) {
+    program = &*lowered.narrow;
+  }
+  // Not in f64, which not every device has.
+  std::optional<engines::Program> widened;
+  if (engines::has_halves(*program)) {
+    program = &widened.emplace(widen(*program, f32));
+  }
+  return Emission(*program, lowered.recorded, std::move(options)).module();
 }
 
 std::ostream& operator<<(std::ostream& out, const StablehloModule& module) {

@@ -26,15 +26,24 @@ inline constexpr double undecided = std::numeric_limits<double>::infinity();
 /// nowhere and wrap.
 struct Format {
   double unit = 0;      // half the gap above 1: one rounding, relative
-  double smallest = 0;  // the least normal number: below it may be 0
+  double smallest = 0;  // below it, a number may be 0 on its next use
   double greatest = undecided;
+  double normal = 0;  // the least normal number: below it gaps do not shrink
+
+  /// How far rounding may move a number of at most this size.
+  double rounding(double size) const { return unit * std::fmax(size, normal); }
 };
 
 inline Format format_of(DType dtype) {
   return visit_dtype(dtype, []<class T>() -> Format {
-    if constexpr (ops::Real<T>) {
-      using Limits = std::numeric_limits<T>;
-      return {Limits::epsilon() / 2, Limits::min(), Limits::max()};
+    using Limits = std::numeric_limits<T>;
+    if constexpr (std::same_as<T, Float16>) {
+      // What is subnormal in f16 is normal in f32, where it is computed.
+      return {Limits::epsilon() / 2, std::numeric_limits<float>::min(),
+              Limits::max(), Limits::min()};
+    } else if constexpr (!std::integral<T>) {
+      return {Limits::epsilon() / 2, Limits::min(), Limits::max(),
+              Limits::min()};
     } else {
       return {};
     }

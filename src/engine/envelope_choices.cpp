@@ -48,14 +48,15 @@ Tensor bound(const ops::Cast& op, Bounded x, const Tensor& y) {
   const DType from = x[0].value.dtype();
   const std::vector<double> values = numbers(x[0].value);
   const std::vector<double> errors = numbers(x[0].bound);
-  const bool narrows = from == f64 && op.to == f32;
-  const double unit = narrows ? 2 * format_of(f32).unit : 0;
+  const bool narrows = is_half(op.to) || (from == f64 && op.to == f32);
+  const Format to = format_of(op.to);
   return filled(y.shape(), [&](std::size_t i) {
     const double error = errors[i];
     if (error == 0) return 0.0;  // conversions round alike
     if (is_floating(op.to)) {
       if (from == boolean) return 1.0;
-      return error + unit * (std::fabs(values[i]) + error);
+      return error +
+             (narrows ? 2 * to.rounding(std::fabs(values[i]) + error) : 0);
     }
     if (op.to == boolean) {
       return is_decided(values[i], error, 0, 0) ? 0 : undecided;

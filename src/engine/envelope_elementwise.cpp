@@ -7,6 +7,7 @@
 
 #include "engine/envelope.h"
 #include "ops/evaluate.h"
+#include "ops/widening.h"
 
 namespace topos::engines {
 
@@ -272,9 +273,46 @@ Tensor rule(const Op& op, Bounded x, const Tensor& y) {
   }
 }
 
+/// 16-bit types: both sides compute in f32 (we some sums in f64) and round.
+/// With z before that rounding, |y' - y| <= |y' - z'| + |z' - z| + |z - y|.
+Tensor widened_bound(const ops::Any& op, const ops::Widening& wide, Bounded x,
+                     const Tensor& y) {
+  std::vector<Envelope> operands(x.begin(), x.end());
+  std::vector<Tensor> values;
+  for (Envelope& operand : operands) {
+    if (is_half(operand.value.dtype())) {
+      operand.value = cast(operand.value, wide.dtype);
+    }
+    values.push_back(operand.value);
+  }
+  const Tensor z = ops::evaluate(op, wide.result, values);
+  const Tensor bound = bound_of(op, operands, z);
+  if (!is_half(y.dtype())) return bound;
+  const Format format = format_of(y.dtype());
+  const std::vector<double> errors = numbers(bound);
+  const std::vector<double> before = numbers(z);
+  const std::vector<double> rounded = numbers(cast(z, y.dtype()));
+  const std::vector<double> found = numbers(y);
+  return filled(y.shape(), [&](std::size_t i) {
+    const bool is_certain = errors[i] == 0;
+    const double theirs = is_certain ? rounded[i] : before[i];
+    const bool same =
+        theirs == found[i] || (std::isnan(theirs) && std::isnan(found[i]));
+    const double apart = same ? 0 : std::fabs(theirs - found[i]);
+    if (is_certain) return std::isfinite(apart) ? apart : undecided;
+    return errors[i] + apart +
+           format.rounding(std::fabs(before[i]) + errors[i]);
+  });
+}
+
 }  // namespace
 
 Tensor bound_of(const ops::Any& op, Bounded x, const Tensor& y) {
+  std::vector<Type> types;
+  for (const Envelope& operand : x) types.push_back(operand.value.type());
+  if (const auto wide = ops::widening(op, types, f32)) {
+    return settled(widened_bound(op, *wide, x, y), y);
+  }
   return settled(std::visit([&](const auto& o) { return rule(o, x, y); }, op),
                  y);
 }

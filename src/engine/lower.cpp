@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/lowered_plan.h"
 #include "math/float_environment.h"
 #include "ops/at_line.h"
@@ -23,6 +25,11 @@ Plan Network::lower(const Entry& entry, Site site) const {
     const math::FloatEnvironment environment;
     plan->simplified = engines::simplify(plan->recorded);
     note("simplify", plan->simplified);
+    if (engines::has_halves(plan->simplified)) {
+      plan->narrow = std::move(plan->simplified);
+      plan->simplified = engines::widen(*plan->narrow, f64);
+      note("widen", plan->simplified);
+    }
     plan->grouping = engines::group(plan->simplified);
     note("group", plan->simplified);
     return Plan(std::move(plan));

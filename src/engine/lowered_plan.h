@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace topos::engines {
 struct LoweredPlan {
   Entry entry;
   Program recorded;    // the closure, as recorded: what the interpreter runs
-  Program simplified;  // after the rewrites
+  Program simplified;  // after the rewrites, and without 16-bit arithmetic
   Grouping grouping;   // of `simplified`
+  /// After the rewrites, where there is 16-bit arithmetic.
+  std::optional<Program> narrow;
   struct Pass {
     std::string name;
     std::size_t nodes;

@@ -40,6 +40,15 @@ Program closure(const graph::Graph& graph, std::uint32_t value);
 /// The program without the nodes that nothing needs.
 Program without_dead(const Program& program);
 
+/// Whether a value of it is of bf16 or f16.
+bool has_halves(const Program& program);
+
+/// The same with operations on 16-bit types as wider ones between casts: what
+/// is left of 16 bits is moved or cast. Labels keep their nodes.
+///
+/// \param sums  what sums are accumulated in: f64, as they are defined, or f32
+Program widen(const Program& program, DType sums);
+
 /// The rewrites that keep bits, common subexpressions, folding of constants.
 Program simplify(const Program& program);
 

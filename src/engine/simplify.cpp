@@ -356,10 +356,11 @@ class Simplifier {
       const std::uint32_t source = operands(x[0])[0];
       const DType from = type(source).dtype;
       const DType through = type(x[0]).dtype;
-      const bool exact = (from == f32 && through == f64) ||
-                         (from == i32 && through == f64) ||
-                         (from == i32 && through == i64) ||
-                         (from == boolean && through != boolean);
+      const bool exact =
+          (from == f32 && through == f64) || (from == i32 && through == f64) ||
+          (from == i32 && through == i64) ||
+          (is_half(from) && (through == f32 || through == f64)) ||
+          (from == boolean && through != boolean);
       if (exact && from == cast.to) return source;
     }
     return std::nullopt;

@@ -28,6 +28,8 @@ struct DTypeName {
 constexpr std::array<DTypeName, dtype_count> dtype_names = {{
     {f32, "F32"},
     {f64, "F64"},
+    {bf16, "BF16"},
+    {f16, "F16"},
     {i32, "I32"},
     {i64, "I64"},
     {boolean, "BOOL"},
@@ -103,7 +105,7 @@ class HeaderReader {
     }
     return refuse_tensor(
         fmt::format("has the dtype {}, which topos cannot hold: it reads F32, "
-                    "F64, I32, I64 and BOOL",
+                    "F64, BF16, F16, I32, I64 and BOOL",
                     display_name(value)));
   }
 

@@ -31,6 +31,10 @@ Value bias_correction(Value t, double beta) {
   return -expm1(t * ln(Tensor::scalar(beta)).item());
 }
 
+Value cast_to(DType dtype, Value x) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
+
 /// What all parameters of one dtype share, scalars.
 struct Scalars {
   Value step;    ///< rate / c1
@@ -65,6 +69,10 @@ std::vector<Update> AdamW::record(Tape& tape,
     const Value count = before + 1;
     std::vector<Update> updates = {{before, count}};
 
+    // A moment of 16 bits would stop moving: beta2 is too near 1.
+    const auto computing = [](DType dtype) {
+      return is_half(dtype) ? f32 : dtype;
+    };
     std::map<DType, Scalars> shared;
     const auto scalars_of = [&](DType dtype) -> const Scalars& {
       if (const auto found = shared.find(dtype); found != shared.end()) {
@@ -80,7 +88,10 @@ std::vector<Update> AdamW::record(Tape& tape,
     };
 
     for (const auto& [parameter, gradient] : gradients) {
-      const Type type = parameter.type();
+      const Type stored = parameter.type();
+      const Type type = {computing(stored.dtype), stored.shape};
+      const Value p = cast_to(type.dtype, parameter);
+      const Value g = cast_to(type.dtype, gradient);
       const auto moment = [&](std::string_view which) {
         return tape.input(dotted(tape.name(parameter), which), type.dtype,
                           type.shape, rate.site);
@@ -88,14 +99,14 @@ std::vector<Update> AdamW::record(Tape& tape,
       const Scalars& scalars = scalars_of(type.dtype);
       const Value m = moment("first_moment");
       const Value v = moment("second_moment");
-      const Value next_m = beta1 * m + (1 - beta1) * gradient;
-      const Value next_v = beta2 * v + (1 - beta2) * (gradient * gradient);
-      const Value kept = decay == 0 ? parameter : parameter * scalars.keep;
+      const Value next_m = beta1 * m + (1 - beta1) * g;
+      const Value next_v = beta2 * v + (1 - beta2) * (g * g);
+      const Value kept = decay == 0 ? p : p * scalars.keep;
       const Value next = kept - (scalars.step * next_m) /
                                     (sqrt(next_v) * scalars.spread + epsilon);
       updates.push_back({m, next_m});
       updates.push_back({v, next_v});
-      updates.push_back({parameter, next});
+      updates.push_back({parameter, cast_to(stored.dtype, next)});
     }
     transaction.keep();
     return updates;

@@ -12,7 +12,8 @@ namespace topos::ops {
 ///
 ///   value       between floats: to nearest even. Floats to integers: truncate,
 ///               saturate, NaN gives 0. Integers to narrower ones wrap, to
-///               floats round once. To boolean: x != 0, so NaN is true
+///               floats round once. To boolean: x != 0, so NaN is true. From
+///               f64 or i64 to 16 bits is one rounding, not one by way of f32
 ///   derivative  dx = cast(dy, x's dtype) between floats; none otherwise
 struct Cast {
   DType to = f32;
@@ -28,7 +29,11 @@ struct Cast {
 
   template <Element From, Element To>
   static To convert(From x) {
-    if constexpr (std::same_as<To, bool>) {
+    if constexpr (std::same_as<From, To>) {
+      return x;
+    } else if constexpr (sizeof(From) == 2) {
+      return convert<float, To>(x);
+    } else if constexpr (std::same_as<To, bool>) {
       return x != From(0);
     } else if constexpr (Real<From> && Integer<To>) {
       // Both bounds are powers of two, so exact in From.
@@ -75,6 +80,14 @@ struct Cast {
   static auto rows() {
     return std::to_array<Row<Cast>>({
         {"saturates", {i32}, "f32[6]{1.9 -1.9 3e9 -3e9 nan inf}", "i32[6]{1 -1 2147483647 -2147483648 0 2147483647}", "-"},
+        {"BC-25", {bf16}, "f32[6]{0x1.1399aap-2 0x1.01p+0 0x1.03p+0 0x1.fffffep+127 0x1.fefffep+127 -0}", "bf16[6]{0x1.14p-2 1 0x1.04p+0 inf 0x1.fep+127 -0}", "f32[6]{1 1 1 1 1 1}"},
+        {"one rounding", {bf16}, "f64[2]{1.00390625 1.003906250001}", "bf16[2]{1 0x1.02p0}", "f64[2]{1 1}"},
+        {"to f16", {f16}, "f64[6]{0.1 65519 65520 0x1p-25 0x1.8p-25 nan}", "f16[6]{0x1.998p-4 65504 inf 0 0x1p-24 nan}", "f64[6]{1 1 1 1 1 1}"},
+        {"i64 to bf16", {bf16}, "i64[2]{72339069014638592 72339069014638593}", "bf16[2]{0x1p56 0x1.02p56}", "-"},
+        {"widens f16", {f32}, "f16[3]{0x1p-24 65504 -0}", "f32[3]{0x1p-24 65504 -0}", "f16[3]{1 1 1}"},
+        {"bf16 to i32", {i32}, "bf16[3]{2.5 -1e10 nan}", "i32[3]{2 -2147483648 0}", "-"},
+        {"f16 to boolean", {boolean}, "f16[3]{0x1p-24 -0 nan}", "boolean[3]{1 0 1}", "-"},
+        {"bf16 to f16", {f16}, "bf16[3]{1e-7 1e6 0x1.02p0}", "f16[3]{0x1p-23 inf 0x1.02p0}", "bf16[3]{1 1 1}"},
         {"saturates i64", {i64}, "f64[4]{0x1p63 -0x1p63 0x1.fffffffffffffp62 -inf}", "i64[4]{9223372036854775807 -9223372036854775808 9223372036854774784 -9223372036854775808}", "-"},
         {"rounds", {f32}, "f64[2]{0.1 1e300}", "f32[2]{0x1.99999ap-4 inf}", "f64[2]{1 1}"},
         {"to even", {f32}, "f64[2]{0x1.000001p0 0x1.000003p0}", "f32[2]{1 0x1.000004p0}", "f64[2]{1 1}"},

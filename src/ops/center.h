@@ -20,6 +20,7 @@ struct Center {
   Axes axes;
 
   static constexpr std::string_view name = "center";
+  static constexpr bool sums_in_f64 = true;
   static constexpr int arity = 1;
   static constexpr auto fields() {
     return std::make_tuple(std::pair{"axes", &Center::axes});
@@ -74,6 +75,7 @@ struct Center {
   static auto rows() {
     return std::to_array<Row<Center>>({
         {"rows", {{1}}, "f32[2, 2]{1 3 5 9}", "f32[2, 2]{-1 1 -2 2}"},
+        {"f16", {{0}}, "f16[2]{1000 1001}", "f16[2]{-0.5 0.5}"},
         {"columns", {{0}}, "f32[2, 2]{1 3 5 9}", "f32[2, 2]{-2 -3 2 3}"},
         {"all", {{0, 1}}, "f64[2, 2]{1 3 5 7}", "f64[2, 2]{-3 -1 1 3}"},
         {"outer axes", {{0, 2}}, "f32[2, 2, 1]{1 2 3 6}", "f32[2, 2, 1]{-1 -2 1 2}"},

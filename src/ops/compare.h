@@ -80,6 +80,7 @@ struct Compare {
         : direction == Direction::equal ? "boolean[2]{1 0}" : "boolean[2]{0 1}";
     return std::to_array<Row<Compare>>({
         {"floats", {}, "f32[5]{1 2 3 -0 nan} f32[5]{2 2 2 0 nan}", floats[at], "-"},
+        {"f16", {}, "f16[5]{1 2 3 -0 nan} f16[5]{2 2 2 0 nan}", floats[at], "-"},
         {"integers", {}, "i64[2]{-9223372036854775808 9007199254740992} i64[2]{9223372036854775807 9007199254740993}", integers[at], "-"},
         {"C1 dtypes", {}, "i32[2] i64[2]", "the dtypes i32 and i64 differ: cast one"},
         {"C2 shapes", {}, "i32[2] i32[3]", "the shapes [2] and [3] differ"},

@@ -16,6 +16,7 @@ struct Concat {
   std::int8_t axis = 0;
 
   static constexpr std::string_view name = "concat";
+  static constexpr bool only_moves = true;
   static constexpr int arity = any_number;
   static constexpr auto fields() {
     return std::make_tuple(std::pair{"axis", &Concat::axis});
@@ -87,6 +88,7 @@ struct Concat {
   static auto rows() {
     return std::to_array<Row<Concat>>({
         {"vectors", {0}, "f32[2]{1 2} f32[1]{3}", "f32[3]{1 2 3}"},
+        {"f16", {0}, "f16[1]{0x1p-24} f16[1]{-0}", "f16[2]{0x1p-24 -0}"},
         {"columns", {1}, "f32[2, 1]{1 2} f32[2, 2]{3 4 5 6}", "f32[2, 3]{1 3 4 2 5 6}"},
         {"one", {0}, "f32[1]{1}", "f32[1]{1}"},
         {"three", {0}, "i32[1]{1} i32[2]{2 3} i32[1]{4}", "i32[4]{1 2 3 4}", "-"},

@@ -6,7 +6,8 @@
 
 namespace topos::ops {
 
-/// mean(-log_softmax(logits)[target]) over all rows, targets as class indices.
+/// mean(-log_softmax(logits)[target]) over all rows, targets as class indices;
+/// 16-bit types in f32.
 ///
 ///   C1          the logits are floating and have a class axis, the last
 ///   C2          the targets are integers, shaped as the rows: a loss never
@@ -37,23 +38,26 @@ struct CrossEntropy {
 
   template <Differentiable V>
   static V formula(Operands<V> x) {
-    return mean(-gather(log_softmax(x[0]), x[1], classes(x[0].type().shape)));
+    const Type type = x[0].type();
+    const V wide = log_softmax(widened(x[0]));
+    return rounded(mean(-gather(wide, x[1], classes(type.shape))), type.dtype);
   }
 
   template <Differentiable V>
   static Cotangents<V> derivative(Operands<V> x, const V&, const V& dy) {
     const Shape rows = x[1].type().shape;
-    const V u = dy / rows.element_count();
-    const V by_logits =
-        scatter_add(softmax(x[0]) * u, x[1], broadcast(-u, rows),
-                    classes(x[0].type().shape));
-    return {by_logits, std::nullopt};
+    const Type type = x[0].type();
+    const V u = widened(dy) / rows.element_count();
+    const V by_logits = scatter_add(softmax(widened(x[0])) * u, x[1],
+                                    broadcast(-u, rows), classes(type.shape));
+    return {rounded(by_logits, type.dtype), std::nullopt};
   }
 
   // clang-format off
   static auto rows() {
     return std::to_array<Row<CrossEntropy>>({
         {"even", {}, "f64[2, 2]{3 3 1 1} i32[2]{0 1}", "f64[]{0.6931471805599453}", "f64[2, 2]{-0.25 0.25 0.25 -0.25} -"},
+        {"bf16", {}, "bf16[1, 3]{1 2 3} i32[1]{1}", "bf16[]{0x1.68p+0}"},
         {"one row", {}, "f64[2]{0 0} i64[]{1}", "f64[]{0.6931471805599453}"},
         {"three classes", {}, "f64[1, 3]{1 2 3} i32[1]{1}", "f64[]{1.4076059644443804}"},
         {"leading axes", {}, "f64[2, 1, 2]{0 0 0 0} i32[2, 1]{0 1}", "f64[]{0.6931471805599453}"},

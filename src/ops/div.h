@@ -45,6 +45,7 @@ struct Div {
   static auto rows() {
     return std::to_array<Row<Div>>({
         {"plain", {}, "f32[3]{1 -6 1} f32[3]{4 2 3}", "f32[3]{0.25 -3 0x1.555556p-2}"},
+        {"bf16", {}, "bf16[2]{1 2} bf16[2]{3 3}", "bf16[2]{0x1.56p-2 0x1.56p-1}"},
         {"by zero", {}, "f32[3]{1 -1 0} f32[3]{0 0 0}", "f32[3]{inf -inf nan}", "f32[3]{inf inf inf} f32[3]{-inf inf nan}"},
         {"integers", {}, "i32[5]{7 -7 7 -2147483648 0} i32[5]{2 2 0 -1 0}", "i32[5]{3 -3 -1 -2147483648 -1}", "-"},
         {"C1 dtypes", {}, "f32[2] f64[2]", "the dtypes f32 and f64 differ: cast one"},

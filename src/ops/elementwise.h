@@ -63,14 +63,15 @@ concept TensorValue = requires(const Op& op, Operands<Tensor> x, Output y) {
 };
 
 /// The loop of an elementwise operation whose last operand is of `dtype`;
-/// null where `infer` refuses that dtype.
+/// null where `infer` refuses that dtype, and for 16-bit types, which are
+/// computed wider.
 template <Elementwise Op>
 TileFunction tile_function(const Op& op, DType dtype) {
   if constexpr (OwnTile<Op>) {
     return op.tile(dtype);
   } else {
     return visit_dtype(dtype, []<class T>() -> TileFunction {
-      if constexpr (requires { &Op::template value<T>; }) {
+      if constexpr (sizeof(T) != 2 && requires { &Op::template value<T>; }) {
         return detail::tile<Op, T>(&Op::template value<T>);
       } else {
         return nullptr;

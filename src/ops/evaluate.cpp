@@ -1,10 +1,14 @@
 #include "ops/evaluate.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "ops/print.h"
+#include "ops/widening.h"
 
 namespace topos::ops {
 
@@ -32,10 +36,32 @@ void into(const Op& op, Operands<Tensor> x, Output y) {
   }
 }
 
+void plainly_into(const Any& op, Operands<Tensor> x, Output y) {
+  std::visit([&](const auto& o) { into(o, x, y); }, op);
+}
+
+std::optional<Widening> widening_of(const Any& op, Operands<Tensor> x) {
+  const auto narrow = [](const Tensor& t) { return is_half(t.dtype()); };
+  if (std::none_of(x.begin(), x.end(), narrow)) return std::nullopt;
+  std::vector<Type> types;
+  for (const Tensor& operand : x) types.push_back(operand.type());
+  return widening(op, types);
+}
+
 }  // namespace
 
 void evaluate_into(const Any& op, Operands<Tensor> x, Output y) {
-  std::visit([&](const auto& o) { into(o, x, y); }, op);
+  const auto wide = widening_of(op, x);
+  if (!wide) return plainly_into(op, x, y);
+  std::vector<Tensor> operands;
+  for (const Tensor& operand : x) {
+    operands.push_back(is_half(operand.dtype())
+                           ? evaluate(Cast{wide->dtype},
+                                      {wide->dtype, operand.shape()}, {operand})
+                           : operand);
+  }
+  if (!is_half(y.type.dtype)) return plainly_into(op, operands, y);
+  plainly_into(Cast{y.type.dtype}, {evaluate(op, wide->result, operands)}, y);
 }
 
 Tensor evaluate(const Any& op, const Type& type, Operands<Tensor> x) {
@@ -46,7 +72,7 @@ Tensor evaluate(const Any& op, const Type& type, Operands<Tensor> x) {
         } else {
           std::byte* data = nullptr;
           Tensor y = Tensor::uninitialized(type, data);
-          into(o, x, {type, data});
+          evaluate_into(op, x, {type, data});
           return y;
         }
       },

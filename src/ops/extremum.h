@@ -42,7 +42,9 @@ V share_among_ties(const V& x, const V& y, const V& dy, const Axes& axes) {
   const Axes kept = other_axes(axes, type.shape.rank());
   const V tied = equal(x, broadcast(y, type.shape, kept));
   if (axes.empty()) return select(tied, dy, 0.0);
-  const V share = dy / sum(cast(tied, type.dtype), axes);
+  const V whole = widened(dy);
+  const V ties = sum(cast(tied, whole.type().dtype), axes);
+  const V share = rounded(whole / ties, type.dtype);
   return select(tied, broadcast(share, type.shape, kept), 0.0);
 }
 

@@ -20,6 +20,7 @@ struct Gather {
   std::int8_t batch = 0;
 
   static constexpr std::string_view name = "gather";
+  static constexpr bool only_moves = true;
   static constexpr int arity = 2;
   static constexpr std::size_t index_operand = 1;
   static constexpr auto fields() {
@@ -75,6 +76,7 @@ struct Gather {
   static auto rows() {
     return std::to_array<Row<Gather>>({
         {"rows", {0}, "f32[3, 2]{1 2 3 4 5 6} i32[2]{2 0}", "f32[2, 2]{5 6 1 2}"},
+        {"bf16", {}, "bf16[3]{1 2 0x1p-133} i32[2]{2 0}", "bf16[2]{0x1p-133 1}", "bf16[3]{1 0 1} -"},
         {"repeated", {0}, "f32[3]{10 20 30} i64[3]{2 0 2}", "f32[3]{30 10 30}", "f32[3]{1 0 2} -"},
         {"columns", {1}, "f32[2, 3]{1 2 3 4 5 6} i32[2]{2 1}", "f32[2, 2]{3 2 6 5}"},
         {"matrix of rows", {0}, "f32[2, 2]{1 2 3 4} i32[2, 1]{1 0}", "f32[2, 1, 2]{3 4 1 2}"},

@@ -7,7 +7,7 @@
 namespace topos::ops {
 
 /// ((c rsqrt(v + epsilon)) scale) + shift along the last axis, c = center(x),
-/// v = mean(c c) [Ba et al. 2016].
+/// v = mean(c c) [Ba et al. 2016]; 16-bit types in f32.
 ///
 ///   C1  x is floating and has an axis
 ///   C2  scale and shift have x's dtype and its last extent
@@ -35,15 +35,17 @@ struct LayerNorm {
 
   template <Differentiable V>
   V formula(Operands<V> x) const {
-    const V c = center(x[0], -1);
+    const V c = center(widened(x[0]), -1);
     const V v = mean(c * c, -1, true);
-    return (c * rsqrt(v + epsilon)) * x[1] + x[2];
+    const V y = (c * rsqrt(v + epsilon)) * widened(x[1]) + widened(x[2]);
+    return rounded(y, x[0].type().dtype);
   }
 
   // clang-format off
   static auto rows() {
     return std::to_array<Row<LayerNorm>>({
         {"constant", {}, "f32[2]{1234 1234} f32[2]{1 1} f32[2]{0 0}", "f32[2]{0 0}"},
+        {"bf16", {}, "bf16[4]{1 3 -2 0.5} bf16[4]{1 2 1 1} bf16[4]{0 0 0 1}", "bf16[4]{0x1.bp-3 0x1.56p+1 -0x1.7ap+0 0x1.dcp-1}"},
         {"plain", {0}, "f64[2]{1 3} f64[2]{2 1} f64[2]{0 5}", "f64[2]{-2 6}"},
         {"rows", {0}, "f64[2, 2]{1 3 7 5} f64[2]{1 1} f64[2]{0 0}", "f64[2, 2]{-1 1 1 -1}"},
         {"large mean", {}, "f64[4]{40000 40001 40002 40003} f64[4]{1 1 1 1} f64[4]{0 0 0 0}", "f64[4]{-1.3416354199689269 -0.447211806656309 0.447211806656309 1.3416354199689269}"},

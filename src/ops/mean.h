@@ -26,6 +26,7 @@ struct Mean {
   Axes axes;
 
   static constexpr std::string_view name = "mean";
+  static constexpr bool sums_in_f64 = true;
   static constexpr int arity = 1;
   static constexpr auto fields() {
     return std::make_tuple(std::pair{"axes", &Mean::axes});
@@ -60,7 +61,8 @@ struct Mean {
   Cotangents<V> derivative(Operands<V> x, const V&, const V& dy) const {
     const Shape shape = x[0].type().shape;
     const std::int64_t n = reduced_count(shape, axes);
-    return {broadcast(dy / n, shape, other_axes(axes, shape.rank()))};
+    const V each = rounded(widened(dy) / n, dy.type().dtype);
+    return {broadcast(each, shape, other_axes(axes, shape.rank()))};
   }
 
   stablehlo::Value lower(stablehlo::Writer& out,
@@ -72,6 +74,7 @@ struct Mean {
   static auto rows() {
     return std::to_array<Row<Mean>>({
         {"all", {{0, 1}}, "f32[2, 2]{1 2 3 4}", "f32[]{2.5}"},
+        {"bf16", {{0}}, "bf16[3]{2 0x1p-7 0x1p-40}", "bf16[]{0x1.56p-1}", "bf16[3]{0x1.56p-2 0x1.56p-2 0x1.56p-2}"},
         {"rows", {{1}}, "f64[2, 2]{1 2 3 4}", "f64[2]{1.5 3.5}", "f64[2, 2]{0.5 0.5 0.5 0.5}"},
         {"outer axes", {{0, 2}}, "f32[2, 2, 1]{1 2 3 6}", "f32[2]{2 4}"},
         {"one rounding", {{0}}, "f32[5]{0x1p24 1 0 0 0}", "f32[]{3355443.5}", "f32[5]{0.2 0.2 0.2 0.2 0.2}"},

@@ -41,6 +41,7 @@ struct Neg {
   static auto rows() {
     return std::to_array<Row<Neg>>({
         {"plain", {}, "f32[4]{1 0 -inf nan}", "f32[4]{-1 -0 inf nan}", "f32[4]{-1 -1 -1 -1}"},
+        {"f16", {}, "f16[2]{0x1p-24 -0}", "f16[2]{-0x1p-24 0}"},
         {"slope", {}, "f64[]{3}", "f64[]{-3}"},
         {"MIN", {}, "i32[2]{-2147483648 5}", "i32[2]{-2147483648 -5}", "-"},
         {"boolean", {}, "boolean[2]", "boolean has no arithmetic"},

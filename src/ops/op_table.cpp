@@ -20,7 +20,7 @@ namespace topos::ops {
 
 namespace {
 
-constexpr std::array dtypes = {f32, f64, i32, i64, boolean};
+constexpr std::array dtypes = {f32, f64, bf16, f16, i32, i64, boolean};
 static_assert(dtypes.size() == dtype_count);
 
 /// The types that a row names: `f32[2, 3]{...} i32[]` without the elements.
@@ -190,7 +190,7 @@ std::string line(std::string_view name, std::string_view arity,
                  std::string_view fields, std::string_view kind,
                  std::string_view accepted, std::string_view derivative,
                  std::string_view lowering) {
-  return fmt::format("{:<15} {:<6} {:<17} {:<12} {:<25} {:<11} {}\n", name,
+  return fmt::format("{:<15} {:<6} {:<17} {:<12} {:<34} {:<11} {}\n", name,
                      arity, fields.empty() ? "-" : fields, kind, accepted,
                      derivative, lowering);
 }

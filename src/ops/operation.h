@@ -196,6 +196,18 @@ inline void expect_axes(const Axes& axes, int rank) {
   }
 }
 
+/// x as what says so computes with it: 16-bit types in f32.
+template <Differentiable V>
+V widened(const V& x) {
+  return is_half(x.type().dtype) ? cast(x, f32) : x;
+}
+
+/// What was computed from widened operands, in their dtype.
+template <Differentiable V>
+V rounded(const V& y, DType dtype) {
+  return is_half(dtype) ? cast(y, dtype) : y;
+}
+
 /// The elements of x for `for_each_position` over `layout_of(x)`.
 template <class T>
 const T* elements_of(const Tensor& x) {

@@ -20,6 +20,7 @@ struct Pad {
   Number value_outside = 0;
 
   static constexpr std::string_view name = "pad";
+  static constexpr bool only_moves = true;
   static constexpr int arity = 1;
   static constexpr auto fields() {
     return std::make_tuple(std::pair{"low", &Pad::low},
@@ -97,6 +98,7 @@ struct Pad {
   static auto rows() {
     return std::to_array<Row<Pad>>({
         {"vector", {{1}, {2}}, "f32[2]{1 2}", "f32[5]{0 1 2 0 0}"},
+        {"f16", {{1}, {0}, 0.1}, "f16[1]{2}", "f16[2]{0x1.998p-4 2}"},
         {"matrix", {{0, 1}, {1, 0}}, "f32[1, 2]{1 2}", "f32[2, 3]{0 1 2 0 0 0}"},
         {"value", {{0, 1}, {0, 0}, 9}, "i32[2, 1]{1 2}", "i32[2, 2]{9 1 9 2}", "-"},
         {"-0", {{1}, {0}, -0.0}, "f32[1]{1}", "f32[2]{-0 1}"},

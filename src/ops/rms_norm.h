@@ -7,7 +7,7 @@
 namespace topos::ops {
 
 /// (x rsqrt(mean(x x) + epsilon)) scale along the last axis [Zhang & Sennrich
-/// 2019].
+/// 2019]; 16-bit types in f32.
 ///
 ///   C1  x is floating and has an axis
 ///   C2  the scale has x's dtype and its last extent
@@ -31,14 +31,17 @@ struct RmsNorm {
 
   template <Differentiable V>
   V formula(Operands<V> x) const {
-    const V square = mean(x[0] * x[0], -1, true);
-    return (x[0] * rsqrt(square + epsilon)) * x[1];
+    const V wide = widened(x[0]);
+    const V square = mean(wide * wide, -1, true);
+    const V y = (wide * rsqrt(square + epsilon)) * widened(x[1]);
+    return rounded(y, x[0].type().dtype);
   }
 
   // clang-format off
   static auto rows() {
     return std::to_array<Row<RmsNorm>>({
         {"zeros", {}, "f32[2]{0 -0} f32[2]{1 1}", "f32[2]{0 -0}"},
+        {"f16", {}, "f16[4]{1 3 -2 0.5} f16[4]{1 2 1 1}", "f16[4]{0x1.0f4p-1 0x1.97p+1 -0x1.0f4p+0 0x1.0f4p-2}"},
         {"plain", {0}, "f64[2]{3 3} f64[2]{2 -1}", "f64[2]{2 -1}"},
         {"rows", {}, "f64[2, 2]{1 -2 0.5 4} f64[2]{1 3}", "f64[2, 2]{0.6324542671264065 -3.7947256027584393 0.1754114959159031 4.2098759019816745}"},
         {"no rows", {}, "f32[0, 1]{} f32[1]{1}", "f32[0, 1]{}"},

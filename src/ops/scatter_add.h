@@ -27,6 +27,7 @@ struct ScatterAdd {
   std::int8_t batch = 0;
 
   static constexpr std::string_view name = "scatter_add";
+  static constexpr bool sums_in_f64 = true;
   static constexpr int arity = 3;
   static constexpr std::size_t index_operand = 1;
   static constexpr auto fields() {
@@ -100,6 +101,7 @@ struct ScatterAdd {
   static auto rows() {
     return std::to_array<Row<ScatterAdd>>({
         {"rows", {0}, "f32[2, 2]{1 2 3 4} i32[1]{1} f32[1, 2]{10 20}", "f32[2, 2]{1 2 13 24}"},
+        {"one rounding", {}, "bf16[2]{1 3} i32[2]{0 0} bf16[2]{0x1p-8 0x1p-40}", "bf16[2]{0x1.02p0 3}", "bf16[2]{1 1} - bf16[2]{1 1}"},
         {"repeated", {0}, "f32[3]{0 0 0} i64[3]{2 0 2} f32[3]{1 2 3}", "f32[3]{2 0 4}", "f32[3]{1 1 1} - f32[3]{1 1 1}"},
         {"in f64", {0}, "f32[1]{0x1p24} i32[2]{0 0} f32[2]{1 1}", "f32[1]{16777218}", "f32[1]{1} - f32[2]{1 1}"},
         {"keeps bits", {0}, "f32[2]{-0 -0} i32[1]{1} f32[1]{0}", "f32[2]{-0 0}"},

@@ -38,6 +38,8 @@ struct Sqrt {
   static auto rows() {
     return std::to_array<Row<Sqrt>>({
         {"exact", {}, "f32[3]{4 -0 inf}", "f32[3]{2 -0 inf}", "f32[3]{0.25 -inf 0}"},
+        {"bf16", {}, "bf16[3]{2 0x1.66p-1 10}", "bf16[3]{0x1.6ap+0 0x1.acp-1 0x1.94p+1}"},
+        {"f16", {}, "f16[3]{2 0x1.668p-1 10}", "f16[3]{0x1.6ap+0 0x1.ac8p-1 0x1.94cp+1}"},
         {"f64", {}, "f64[2]{2 9}", "f64[2]{1.4142135623730951 3}"},
         {"negative", {}, "f32[2]{-1 nan}", "f32[2]{nan nan}", "f32[2]{nan nan}"},
         {"integers", {}, "i32[2]", "i32 is not floating"},

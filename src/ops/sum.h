@@ -20,6 +20,7 @@ struct Sum {
   Axes axes;
 
   static constexpr std::string_view name = "sum";
+  static constexpr bool sums_in_f64 = true;
   static constexpr int arity = 1;
   static constexpr auto fields() {
     return std::make_tuple(std::pair{"axes", &Sum::axes});
@@ -70,6 +71,8 @@ struct Sum {
   static auto rows() {
     return std::to_array<Row<Sum>>({
         {"all", {{0, 1}}, "f32[2, 2]{1 2 3 4}", "f32[]{10}"},
+        {"bf16", {{0}}, "bf16[4]{256 1 1 1}", "bf16[]{260}"},
+        {"one rounding", {{0}}, "bf16[3]{1 0x1p-8 0x1p-40}", "bf16[]{0x1.02p0}"},
         {"columns", {{0}}, "f32[2, 2]{1 2 3 4}", "f32[2]{4 6}"},
         {"rows", {{1}}, "f64[2, 2]{1 2 3 4}", "f64[2]{3 7}"},
         {"outer axes", {{0, 2}}, "f32[2, 2, 1]{1 2 3 6}", "f32[2]{4 8}"},

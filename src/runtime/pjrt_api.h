@@ -53,8 +53,10 @@ enum class ElementType : int {
   pred = 1,
   s32 = 4,
   s64 = 5,
+  f16 = 10,
   f32 = 11,
   f64 = 12,
+  bf16 = 13,
 };
 
 enum class HostBufferSemantics : int {

@@ -253,6 +253,10 @@ raw::ElementType element_type(DType dtype) {
       return raw::ElementType::f32;
     case DType::f64:
       return raw::ElementType::f64;
+    case DType::bf16:
+      return raw::ElementType::bf16;
+    case DType::f16:
+      return raw::ElementType::f16;
     case DType::i32:
       return raw::ElementType::s32;
     case DType::i64:

@@ -11,15 +11,19 @@ namespace {
 constexpr std::array<std::uint8_t, dtype_count> dtype_codes = {
     11,  // f32
     12,  // f64
+    13,  // bf16
+    10,  // f16
     4,   // i32
     5,   // i64
     1,   // boolean
 };
 static_assert(static_cast<std::size_t>(f32) == 0 &&
               static_cast<std::size_t>(f64) == 1 &&
-              static_cast<std::size_t>(i32) == 2 &&
-              static_cast<std::size_t>(i64) == 3 &&
-              static_cast<std::size_t>(boolean) == 4);
+              static_cast<std::size_t>(bf16) == 2 &&
+              static_cast<std::size_t>(f16) == 3 &&
+              static_cast<std::size_t>(i32) == 4 &&
+              static_cast<std::size_t>(i64) == 5 &&
+              static_cast<std::size_t>(boolean) == 6);
 
 }  // namespace
 

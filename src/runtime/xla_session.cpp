@@ -91,8 +91,13 @@ void XlaPlacement::compile(CompiledPlan& plan,
   emit.check_indices = true;
   emit.held = held;
   plan.module = emit_stablehlo(Plan(plan.plan), emit);
+  CompileOptions options = options_;
+  if (plan.plan->narrow) {
+    // Each 16-bit result is rounded, not only the last of several.
+    options.overrides.try_emplace("xla_allow_excess_precision", false);
+  }
   auto executable = client_->compile(
-      plan.module.text, signature_of(plan.module, devices()), options_);
+      plan.module.text, signature_of(plan.module, devices()), options);
   std::vector<DeviceBuffers> constants;
   for (const EmittedArgument& argument : plan.module.arguments) {
     if (argument.payload) {

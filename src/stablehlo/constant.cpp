@@ -45,12 +45,16 @@ std::string element_text(T x) {
   } else if constexpr (std::integral<T>) {
     return fmt::format("{}", x);
   } else {
-    using Bits =
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    std::string text = fmt::format("{}", x);
+    using Bits = std::conditional_t<
+        sizeof(T) == 2, std::uint16_t,
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    using Number = std::conditional_t<sizeof(T) == 2, float, T>;
+    const Number number = x;
+    std::string text = fmt::format("{}", number);
     // MLIR reads every decimal as f64 and rounds that to the type: twice.
-    const bool survives = std::isfinite(x) && static_cast<T>(std::strtod(
-                                                  text.c_str(), nullptr)) == x;
+    const bool survives =
+        std::isfinite(number) &&
+        static_cast<T>(std::strtod(text.c_str(), nullptr)) == x;
     if (!survives) {
       return fmt::format("0x{:0{}X}", std::bit_cast<Bits>(x), 2 * sizeof(T));
     }
@@ -115,7 +119,7 @@ std::optional<int> counting_axis(const Tensor& x) {
       for (std::size_t i = 0; i < elements.size(); ++i) {
         const auto at = static_cast<std::int64_t>(i) / inner % x.shape()[axis];
         if (elements[i] != static_cast<T>(at)) return false;
-        if constexpr (std::floating_point<T>) {
+        if constexpr (!std::integral<T>) {
           if (std::signbit(elements[i])) return false;
         }
       }

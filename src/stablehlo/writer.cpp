@@ -39,18 +39,18 @@ constexpr std::string_view name_of(Reduction reduction) {
 
 /// What a reduction starts from: it changes no element.
 Number neutral(Reduction reduction, DType dtype) {
+  if (reduction == Reduction::add) return dtype == boolean ? Number(false) : 0;
+  const bool greatest = reduction == Reduction::minimum;
+  if (is_floating(dtype)) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return greatest ? infinity : -infinity;
+  }
   return visit_dtype(dtype, [&]<class T>() -> Number {
-    using Limits = std::numeric_limits<T>;
-    constexpr bool infinite = Limits::has_infinity;
-    switch (reduction) {
-      case Reduction::add:
-        return T(0);
-      case Reduction::maximum:
-        return infinite ? -Limits::infinity() : Limits::lowest();
-      case Reduction::minimum:
-        return infinite ? Limits::infinity() : Limits::max();
+    if constexpr (std::integral<T>) {
+      using Limits = std::numeric_limits<T>;
+      return greatest ? Limits::max() : Limits::lowest();
     }
-    throw InternalError("an unknown reduction");
+    throw InternalError("a reduction of an unknown dtype");
   });
 }
 

@@ -10,6 +10,10 @@ std::string_view name(DType dtype) noexcept {
       return "f32";
     case DType::f64:
       return "f64";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
     case DType::i32:
       return "i32";
     case DType::i64:
@@ -25,7 +29,11 @@ std::size_t size_bytes(DType dtype) noexcept {
 }
 
 bool is_floating(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::f64;
+  return dtype == DType::f32 || dtype == DType::f64 || is_half(dtype);
+}
+
+bool is_half(DType dtype) noexcept {
+  return dtype == DType::bf16 || dtype == DType::f16;
 }
 
 bool is_integer(DType dtype) noexcept {

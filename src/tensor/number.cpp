@@ -39,7 +39,7 @@ T Number::as() const {
     return integer_ != 0;
   } else {
     if (kind_ == Kind::truth) refuse(*this, dtype_of<T>);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!std::integral<T>) {
       if (kind_ == Kind::real) return static_cast<T>(real_);
       if (kind_ == Kind::natural) {
         return static_cast<T>(static_cast<std::uint64_t>(integer_));
@@ -68,6 +68,8 @@ T Number::as() const {
 
 template float Number::as<float>() const;
 template double Number::as<double>() const;
+template BFloat16 Number::as<BFloat16>() const;
+template Float16 Number::as<Float16>() const;
 template std::int32_t Number::as<std::int32_t>() const;
 template std::int64_t Number::as<std::int64_t>() const;
 template bool Number::as<bool>() const;

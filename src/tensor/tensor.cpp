@@ -294,9 +294,10 @@ std::string Tensor::text(std::int64_t limit) const {
     for (std::int64_t index = 0; index < std::min(limit, element_count_);
          ++index) {
       if (index > 0) result += ' ';
-      fmt::format_to(
-          std::back_inserter(result), "{}",
-          reinterpret_cast<const T*>(data_)[position_of(layout, index)]);
+      using Printed = std::conditional_t<sizeof(T) == 2, float, T>;
+      fmt::format_to(std::back_inserter(result), "{}",
+                     Printed{reinterpret_cast<const T*>(
+                         data_)[position_of(layout, index)]});
     }
   });
   if (limit < element_count_) result += " ...";
@@ -311,8 +312,8 @@ bool bits_equal(const Tensor& left, const Tensor& right) {
     const auto x = a.span<T>();
     const auto y = b.span<T>();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if constexpr (std::is_floating_point_v<T>) {
-        if (std::isnan(x[i]) && std::isnan(y[i])) continue;
+      if constexpr (!std::integral<T>) {
+        if (x[i] != x[i] && y[i] != y[i]) continue;  // NaN
       }
       if (std::memcmp(&x[i], &y[i], sizeof(T)) != 0) return false;
     }
@@ -328,6 +329,8 @@ bool bits_equal(const Tensor& left, const Tensor& right) {
   template T Tensor::at<T>(std::initializer_list<std::int64_t>) const;
 TOPOS_INSTANTIATE(float)
 TOPOS_INSTANTIATE(double)
+TOPOS_INSTANTIATE(BFloat16)
+TOPOS_INSTANTIATE(Float16)
 TOPOS_INSTANTIATE(std::int32_t)
 TOPOS_INSTANTIATE(std::int64_t)
 TOPOS_INSTANTIATE(bool)

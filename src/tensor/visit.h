@@ -15,6 +15,10 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
       return f.template operator()<float>();
     case DType::f64:
       return f.template operator()<double>();
+    case DType::bf16:
+      return f.template operator()<BFloat16>();
+    case DType::f16:
+      return f.template operator()<Float16>();
     case DType::i32:
       return f.template operator()<std::int32_t>();
     case DType::i64:

@@ -56,7 +56,8 @@ from jaxlib.mlir import ir  # noqa: E402
 from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 
 # By the numbers of DType.
-DTYPES = [numpy.dtype(name) for name in ("f4", "f8", "i4", "i8", "?")]
+NAMES = ("f4", "f8", "bfloat16", "f2", "i4", "i8", "?")  # jax knows bfloat16
+DTYPES = [numpy.dtype(name) for name in NAMES]
 
 Module = collections.namedtuple("Module", "operation name text arguments results")
 
@@ -146,6 +147,9 @@ class Interpreter:
         """What it cannot do."""
         if self.ends.search(module.text):
             return True
+        # Its results come as buffers, which know no bf16.
+        if "bf16" in module.text:
+            return True
         # It adds updates to the operand itself, which others may read: here it
         # must not occur but where it is defined and scattered to.
         return any(
@@ -175,7 +179,8 @@ class Interpreter:
 
 
 class Xla:
-    """XLA on the CPU, told to keep NaN in minimum and maximum."""
+    """XLA on the CPU, told to keep NaN in minimum and maximum and to round each
+    16-bit result."""
 
     name = "XLA"
 
@@ -183,7 +188,12 @@ class Xla:
         self.client = get_backend("cpu")
         self.devices = internals.DeviceList(tuple(self.client.local_devices()[:1]))
         self.options = get_compile_options(
-            1, 1, env_options_overrides={"xla_cpu_enable_fast_min_max": False}
+            1,
+            1,
+            env_options_overrides={
+                "xla_cpu_enable_fast_min_max": False,
+                "xla_allow_excess_precision": False,
+            },
         )
 
     def refuses(self, module):
@@ -209,7 +219,7 @@ def excess(found, value, bound):
     if value.size == 0:
         return 0.0, 0
     same = found == value
-    if value.dtype.kind == "f":
+    if value.dtype.kind in "fV":  # V: bfloat16
         same |= numpy.isnan(found) & numpy.isnan(value)
     with numpy.errstate(all="ignore"):
         away = numpy.abs(found.astype("f8") - value.astype("f8"))

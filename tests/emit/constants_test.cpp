@@ -59,6 +59,16 @@ TEST(Constants, KeepTheirBits) {
   constants.push_back(Tensor({2}, {f32_of(0x7FA00001), f32_of(0x7FA00001)}));
   constants.push_back(Tensor::scalar(f64_of(0x7FF0000000000123)));
   constants.push_back(Tensor({2}, {f64_of(0xFFF8000000000123), 0.0}));
+  // BC-39 with the two short types, among others.
+  for (const std::uint16_t bits :
+       {0x7FC0, 0x7F80, 0xFF80, 0x7E00, 0x7C00, 0xFC00, 0x0001, 0x8000}) {
+    constants.push_back(Tensor::scalar(BFloat16::from_bits(bits)));
+    constants.push_back(Tensor::scalar(Float16::from_bits(bits)));
+    constants.push_back(
+        Tensor({2}, {Float16::from_bits(bits), Float16::from_bits(0x2E66)}));
+    constants.push_back(
+        Tensor({2}, {BFloat16::from_bits(bits), BFloat16::from_bits(0x3DCD)}));
+  }
   for (const Tensor& constant : constants) {
     SCOPED_TRACE(text(constant));
     const StablehloModule module = module_of(constant);

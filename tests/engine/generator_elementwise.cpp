@@ -21,7 +21,7 @@ struct Elementwise {
 /// Those of `op`, found by asking its type rule.
 template <class Op>
 Elementwise elementwise_of(const Op& op) {
-  static constexpr DType dtypes[] = {f32, f64, i32, i64, boolean};
+  static constexpr DType dtypes[] = {f32, f64, bf16, f16, i32, i64, boolean};
   std::size_t count = 1;
   for (int i = 0; i < Op::arity; ++i) count *= std::size(dtypes);
   Elementwise result{op, {}};

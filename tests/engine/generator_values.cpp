@@ -5,12 +5,16 @@
 namespace topos::test {
 
 DType Generator::dtype() {
-  static constexpr DType some[] = {f32, f32, f32, f32, f32,
-                                   f64, f64, i32, i64, boolean};
-  return some[below(10)];
+  static constexpr DType some[] = {f32, f32, f32, f32,  f32, f64,
+                                   f64, i32, i64, bf16, f16, boolean};
+  return some[below(12)];
 }
 
-DType Generator::real() { return chance(0.7) ? f32 : f64; }
+DType Generator::real() {
+  static constexpr DType some[] = {f32, f32, f32,  f32, f32,
+                                   f64, f64, bf16, f16};
+  return some[below(9)];
+}
 
 std::int64_t Generator::extent() {
   static constexpr std::int64_t some[] = {0, 1, 1, 1, 1, 2, 2, 2, 3,  3,  3,

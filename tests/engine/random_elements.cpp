@@ -25,24 +25,25 @@ T element(Random& random, int style, bool wild) {
     return static_cast<T>(random.below(17) - 6);
   } else {
     using Limits = std::numeric_limits<T>;
-    static constexpr T special[] = {Limits::quiet_NaN(),
-                                    Limits::infinity(),
-                                    -Limits::infinity(),
-                                    Limits::denorm_min(),
-                                    -Limits::denorm_min(),
-                                    Limits::min(),
-                                    Limits::max(),
-                                    Limits::lowest(),
-                                    T(-0.0),
-                                    T(0.0),
-                                    Limits::min() - Limits::denorm_min(),
-                                    T(1) + Limits::epsilon()};
+    static constexpr T special[] = {
+        Limits::quiet_NaN(),
+        Limits::infinity(),
+        static_cast<T>(-Limits::infinity()),
+        Limits::denorm_min(),
+        static_cast<T>(-Limits::denorm_min()),
+        Limits::min(),
+        Limits::max(),
+        Limits::lowest(),
+        T(-0.0),
+        T(0.0),
+        static_cast<T>(Limits::min() - Limits::denorm_min()),
+        static_cast<T>(1 + Limits::epsilon())};
     switch (style) {
       case 0:
         return static_cast<T>(random.between(-2, 2));
       case 1:  // ties and zeros of both signs
-        return static_cast<T>(static_cast<T>(random.below(5) - 2) *
-                              (random.below(2) == 0 ? T(-1) : T(1)));
+        return static_cast<T>(static_cast<float>(random.below(5) - 2) *
+                              (random.below(2) == 0 ? -1.0f : 1.0f));
       case 2:
         if (wild && random.below(4) == 0) return special[random.below(12)];
         return static_cast<T>(random.between(-1, 3));

@@ -1,5 +1,7 @@
 #include "engine/random_network.h"
 
+#include <type_traits>
+
 #include "engine/generator.h"
 #include "engine/random_elements.h"
 #include "tensor/visit.h"
@@ -10,7 +12,8 @@ namespace {
 
 Feed number_feed(Symbol symbol, const Tensor& x) {
   return visit_dtype(x.dtype(), [&]<class T>() {
-    return Feed(symbol, *reinterpret_cast<const T*>(x.data()));
+    using Number = std::conditional_t<sizeof(T) == 2, float, T>;
+    return Feed(symbol, Number{*reinterpret_cast<const T*>(x.data())});
   });
 }
 

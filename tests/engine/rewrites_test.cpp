@@ -278,6 +278,10 @@ TEST(Rewrites, OfCastsKeepEveryValue) {
       {"f32[4]{nan 0.5 3e9 -0}", f64, ""},
       {"f32[4]{nan 0.5 3e9 -0}", i64, "cast cast"},
       {"f64[4]{nan 0.1 1e300 -0}", f32, "cast cast"},
+      {"bf16[4]{nan 0x1p-133 1e38 -0}", f32, ""},
+      {"f16[4]{nan 0x1p-24 65504 -0}", f64, ""},
+      {"bf16[4]{nan 0x1p-133 1e38 -0}", f16, "cast cast"},
+      {"f32[4]{nan 0.1 1e38 -0}", bf16, "cast cast"},
   };
   for (const Case& row : cases) {
     SCOPED_TRACE(testing::Message() << row.x << " " << name(row.through));

@@ -32,7 +32,7 @@ const std::vector<Floor>& floors() {
   // clang-format off
   static const std::vector<Floor> table = {
       {"tensor",     {},                             {"fmt"},
-       {"dtype.h", "error.h", "number.h", "shape.h", "site.h", "tensor.h",
+       {"dtype.h", "error.h", "half.h", "number.h", "shape.h", "site.h", "tensor.h",
         "version.h"}},
       {"math",       {},                             {"system"},             {}},
       {"stablehlo",  {"tensor"},                     {"fmt"},                {}},

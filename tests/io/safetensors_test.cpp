@@ -210,6 +210,23 @@ TEST(Safetensors, RoundTripsEveryTensor) {
   EXPECT_EQ(read_file(path), first);
 }
 
+// The bytes are those of the format: little-endian, by the header's names.
+TEST(Safetensors, HoldsTheShortTypes) {
+  const Tensor brain({2}, {BFloat16::from_bits(0x3F80), BFloat16(1e-8)});
+  const Tensor half({2}, {Float16::from_bits(0x3C00), Float16(0.1)});
+  const TemporaryFolder folder;
+  const auto path = folder / "x.safetensors";
+  write_safetensors(path, {{{"b", brain}, {"h", half.reversed(0)}}});
+  const std::string bytes = read_file(path);
+  EXPECT_NE(bytes.find("\"BF16\""), bytes.npos);
+  EXPECT_NE(bytes.find("\"F16\""), bytes.npos);
+  using namespace std::string_view_literals;
+  EXPECT_TRUE(bytes.ends_with("\x80\x3F\x2C\x32\x66\x2E\x00\x3C"sv));
+  const TensorFile read = read_safetensors(path);
+  EXPECT_TRUE(bits_equal(*read.find("b"), brain));
+  EXPECT_TRUE(bits_equal(*read.find("h"), half.reversed(0)));
+}
+
 TEST(Safetensors, KeepsThePayloadsOfNaN) {
   const std::uint32_t narrow[] = {0x7fc00000, 0xffc12345, 0x7f800001,
                                   0xff9abcde};

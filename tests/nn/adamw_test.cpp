@@ -81,6 +81,20 @@ TEST(AdamW, KeepsItsAccuracyAtTheFirstStep) {
               IsNear(tensor("f32[2]{-1 1}"), 3e-7));
 }
 
+// In bf16 the second moment would not leave 1: 0.999 is nearest to 1.
+TEST(AdamW, ComputesInF32ForParametersOf16Bits) {
+  const Training training = training_of(tensor("bf16[2]{1 -2}"), {.decay = 0});
+  Session session = native::open(training.network);
+  for (int i = 0; i < 2; ++i) {
+    session.step(training.step, {{training.gradient, tensor("bf16[2]{0.5 -3}")},
+                                 {training.rate, 0.25}});
+  }
+  EXPECT_THAT(session.parameters().of("p"),
+              HasBitsOf(tensor("bf16[2]{0.5 -1.5}")));
+  EXPECT_THAT(session.state(training.network.symbol("p.second_moment")),
+              IsNear(tensor("f32[2]{0.00049975 0.017991}"), 1e-7));
+}
+
 TEST(AdamW, RecordsItsStatesInOrder) {
   Tape tape;
   const Value a = tape.parameter("a", f32, {2});

@@ -55,6 +55,25 @@ std::string error_of(F&& f) {
 #define EXPECT_VALUES(actual, expected) \
   EXPECT_THAT(actual, IsNear(tensor(expected), 0.0))
 
+// ---- 16-bit types -------------------------------------------------------
+
+TEST(Cases, Bc15ReductionsOfBf16DoNotStopAt256) {
+  const Tensor ones = Tensor::full({bf16, {70000}}, 1);
+  EXPECT_THAT(sum(ones), HasBitsOf(tensor("bf16[]{70144}")));
+  EXPECT_THAT(mean(ones), HasBitsOf(tensor("bf16[]{1}")));
+  EXPECT_THAT(matmul(ones.reshaped({1, -1}), ones.reshaped({-1, 1})),
+              HasBitsOf(tensor("bf16[1, 1]{70144}")));
+  const Tensor even = softmax(Tensor::full({bf16, {512}}, 3));
+  EXPECT_THAT(even, HasBitsOf(Tensor::full({bf16, {512}}, 1.0 / 512)));
+}
+
+// The bits are those of the case; the cast's own rows have the special ones.
+TEST(Cases, Bc25RoundingToBf16) {
+  EXPECT_THAT(cast(tensor("f32[2]{3.14 1e-8}"), bf16),
+              HasBitsOf(tensor("bf16[2]{3.140625 0x1.58p-27}")));
+  EXPECT_EQ(cast(Tensor::scalar(0x1.01p0f), bf16).item(), 1);
+}
+
 // ---- Gradients at special points ----------------------------------------
 
 TEST(Cases, Bc01BranchNotTakenLeavesNoNan) {

@@ -501,12 +501,12 @@ TEST(OpTable, HasALineAnOperation) {
       1 + All::size + AllComposites::size);
   // clang-format off
   for (std::string_view line : {
-           "add             2      -                 elementwise  f32 f64 i32 i64           rule        add\n",
-           "argmax          1      axis              tensor       f32 f64 i32 i64           -           iota reduce compare and ...\n",
-           "reshape         1      shape             view         f32 f64 i32 i64 boolean   rule        reshape\n",
-           "select          3      -                 elementwise  f32 f64 i32 i64 boolean   rule        select\n",
-           "stop_gradient   1      -                 view         f32 f64 i32 i64 boolean   -           the operand\n",
-           "gelu            1      form              composite    f32 f64                   formula     its formula\n",
+           "add             2      -                 elementwise  f32 f64 bf16 f16 i32 i64           rule        add\n",
+           "argmax          1      axis              tensor       f32 f64 bf16 f16 i32 i64           -           iota reduce compare and ...\n",
+           "reshape         1      shape             view         f32 f64 bf16 f16 i32 i64 boolean   rule        reshape\n",
+           "select          3      -                 elementwise  f32 f64 bf16 f16 i32 i64 boolean   rule        select\n",
+           "stop_gradient   1      -                 view         f32 f64 bf16 f16 i32 i64 boolean   -           the operand\n",
+           "gelu            1      form              composite    f32 f64 bf16 f16                   formula     its formula\n",
        }) {
     // clang-format on
     EXPECT_NE(table.find(line), table.npos) << line << table;

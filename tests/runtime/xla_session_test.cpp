@@ -79,6 +79,35 @@ TEST_P(XlaSessions, KeepNanAndInfinityInExtremaAsTheInterpreterDoes) {
   }
 }
 
+// In bf16 and f16 each operation rounds, as the interpreter's does.
+TEST_P(XlaSessions, ShortTypesStayInTheirEnvelope) {
+  for (const DType dtype : {bf16, f16}) {
+    SCOPED_TRACE(name(dtype));
+    Tape tape;
+    const Value x = tape.input("x", dtype, {8, 32});
+    const Value w =
+        tape.parameter("w", cast(Random(5).tensor({32, 16}, -1, 1), dtype));
+    const Value hidden = tanh(matmul(x, w));
+    const Value rows = softmax(hidden * 3);
+    const Value loss = mean(hidden * hidden) + sum(rows * rows);
+    const Value gradient = tape.differentiate(loss, {w})[0];
+    const Network network = tape.seal();
+    const Plan plan = network.lower(
+        Entry().result(hidden).result(rows).result(loss).result(gradient));
+    const std::vector<Feed> feeds{
+        {x, cast(Random(6).tensor({8, 32}, -1, 1), dtype)}};
+    const auto expected = envelopes(network, plan, network.parameters(), feeds);
+    Session session = tested().open(network);
+    const auto run = session.step(plan, feeds);
+    std::size_t i = 0;
+    for (const Value& value : {hidden, rows, loss, gradient}) {
+      const Difference d = compare(expected[i++], run.of(value));
+      EXPECT_TRUE(d.inside) << i << ": " << d.text();
+      EXPECT_EQ(d.undecided, 0) << i;
+    }
+  }
+}
+
 TEST_P(XlaSessions, LargeConstantsCrossOnceAndSmallOnesAreText) {
   Tape tape;
   const Tensor large = cast(Random(3).tensor({50, 41}, -1, 1), f32);

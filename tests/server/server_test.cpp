@@ -66,7 +66,7 @@ std::vector<std::byte> read_bytes(Client& client, const Buffer& buffer,
 }
 
 TEST_F(OnServer, EveryTypeComesBackAsItWent) {
-  for (const DType dtype : {f32, f64, i32, i64, boolean}) {
+  for (const DType dtype : {f32, f64, bf16, f16, i32, i64, boolean}) {
     for (const Shape& shape :
          {Shape{}, Shape{0}, Shape{2, 0, 3}, Shape{1}, Shape{7},
           Shape{2, 1, 3, 1, 2, 1, 1, 2}, Shape{300, 100}}) {

@@ -27,8 +27,10 @@ void check_convert(const Operation& op) {
 // Floats to integers truncate, saturate, and take NaN to 0, as in XLA.
 template <class To, class From>
 To convert(From x) {
-  if constexpr (std::same_as<To, bool>) {
-    return x != From{0};
+  if constexpr (sizeof(From) == 2 && !std::same_as<From, To>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (std::same_as<To, bool>) {
+    return x != From{};
   } else if constexpr (std::floating_point<From> && std::integral<To>) {
     using Limits = std::numeric_limits<To>;
     if (std::isnan(x)) return 0;
@@ -96,9 +98,10 @@ Arrays evaluate_is_finite(Frame&, const Operation& op,
                           std::span<const Array> in) {
   Array out(op.results[0]);
   visit_element(in[0].type().element, [&]<class T>() {
-    if constexpr (std::floating_point<T>) {
+    if constexpr (std::floating_point<Computed<T>>) {
       for (std::int64_t i = 0; i < out.count(); ++i) {
-        out.as<bool>()[i] = std::isfinite(in[0].as<T>()[i]);
+        out.as<bool>()[i] =
+            std::isfinite(static_cast<Computed<T>>(in[0].as<T>()[i]));
       }
     }
   });
@@ -160,11 +163,11 @@ Arrays evaluate_reduce_precision(Frame&, const Operation& op,
         std::min<std::int64_t>(op.get(attribute).integer, 64));
   };
   visit_element(out.type().element, [&]<class T>() {
-    if constexpr (std::floating_point<T>) {
+    if constexpr (std::floating_point<Computed<T>>) {
       for (std::int64_t i = 0; i < out.count(); ++i) {
-        out.as<T>()[i] =
-            reduce_precision(in[0].as<T>()[i], bits_of("exponent_bits"),
-                             bits_of("mantissa_bits"));
+        const Computed<T> x = in[0].as<T>()[i];
+        out.as<T>()[i] = static_cast<T>(reduce_precision(
+            x, bits_of("exponent_bits"), bits_of("mantissa_bits")));
       }
     }
   });

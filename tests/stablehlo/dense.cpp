@@ -1,7 +1,6 @@
 #include <bit>
 #include <charconv>
 #include <concepts>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -73,11 +72,14 @@ T parse_integer(const Token& token, std::string_view digits, int base,
 }
 
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+using BitsOf = std::conditional_t<
+    sizeof(T) == 8, std::uint64_t,
+    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
 
-// Decimals go through f64 to f32, as in MLIR, which rounds twice.
-template <std::floating_point T>
-T parse_literal(const Token& token, ElementType element) {
+// Decimals go through f64 to the type, as in MLIR, which rounds twice.
+template <class T>
+requires(!std::integral<T>) T
+    parse_literal(const Token& token, ElementType element) {
   if (token.kind == TokenKind::integer && token.text.starts_with("0x")) {
     return std::bit_cast<T>(
         parse_integer<BitsOf<T>>(token, token.text.substr(2), 16, element));
@@ -115,16 +117,8 @@ T parse_literal(const Token& token, ElementType element) {
   }
 }
 
-// f16 and bf16 are only read: zeros stand for them.
 void fill_literals(const std::vector<Token>& tokens, Array& into) {
   const ElementType element = into.type().element;
-  if (!is_evaluated(element)) {
-    for (const Token& token : tokens) {
-      if (!token.text.starts_with("0x")) parse_literal<double>(token, element);
-    }
-    std::memset(into.data(), 0, tokens.size() * size_bytes(element));
-    return;
-  }
   visit_element(element, [&]<class T>() {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       into.as<T>()[i] = parse_literal<T>(tokens[i], element);

@@ -19,20 +19,16 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-// f16 and bf16 are checked as f32 would be.
-ElementType stand_in(ElementType element) {
-  return is_evaluated(element) ? element : ElementType::f32;
-}
-
 template <class Function>
 UnaryKernel unary_kernel(ElementType element) {
-  return visit_element(stand_in(element), []<class T>() -> UnaryKernel {
-    if constexpr (requires(T x) { Function::apply(x); }) {
+  return visit_element(element, []<class T>() -> UnaryKernel {
+    using C = Computed<T>;
+    if constexpr (requires(C x) { Function::apply(x); }) {
       return [](const std::byte* x, std::byte* out, std::int64_t count) {
         const T* const from = reinterpret_cast<const T*>(x);
         T* const to = reinterpret_cast<T*>(out);
         for (std::int64_t i = 0; i < count; ++i) {
-          to[i] = Function::apply(from[i]);
+          to[i] = static_cast<T>(Function::apply(static_cast<C>(from[i])));
         }
       };
     } else {
@@ -43,15 +39,17 @@ UnaryKernel unary_kernel(ElementType element) {
 
 template <class Function>
 BinaryKernel binary_kernel(ElementType element) {
-  return visit_element(stand_in(element), []<class T>() -> BinaryKernel {
-    if constexpr (requires(T x) { Function::apply(x, x); }) {
+  return visit_element(element, []<class T>() -> BinaryKernel {
+    using C = Computed<T>;
+    if constexpr (requires(C x) { Function::apply(x, x); }) {
       return [](const std::byte* x, const std::byte* y, std::byte* out,
                 std::int64_t count) {
         const T* const left = reinterpret_cast<const T*>(x);
         const T* const right = reinterpret_cast<const T*>(y);
         T* const to = reinterpret_cast<T*>(out);
         for (std::int64_t i = 0; i < count; ++i) {
-          to[i] = Function::apply(left[i], right[i]);
+          to[i] = static_cast<T>(Function::apply(static_cast<C>(left[i]),
+                                                 static_cast<C>(right[i])));
         }
       };
     } else {
@@ -184,8 +182,10 @@ Arrays evaluate_compare(Frame&, const Operation& op,
     const T* const y = in[1].as<T>();
     for (std::int64_t i = 0; i < out.count(); ++i) {
       out.as<bool>()[i] =
-          total ? compare(total_order(x[i]), total_order(y[i]), direction)
-                : compare(x[i], y[i], direction);
+          total
+              ? compare(total_order(static_cast<Computed<T>>(x[i])),
+                        total_order(static_cast<Computed<T>>(y[i])), direction)
+              : compare(x[i], y[i], direction);
     }
   });
   return {out};
@@ -239,9 +239,12 @@ Arrays evaluate_clamp(Frame&, const Operation& op, std::span<const Array> in) {
   const std::int64_t high_step = in[2].type().is_scalar() ? 0 : 1;
   visit_element(out.type().element, [&]<class T>() {
     for (std::int64_t i = 0; i < out.count(); ++i) {
-      out.as<T>()[i] = scalar::Minimum::apply(
-          scalar::Maximum::apply(in[1].as<T>()[i], in[0].as<T>()[i * low_step]),
-          in[2].as<T>()[i * high_step]);
+      const auto element = [&](std::size_t k, std::int64_t at) {
+        return static_cast<Computed<T>>(in[k].as<T>()[at]);
+      };
+      out.as<T>()[i] = static_cast<T>(scalar::Minimum::apply(
+          scalar::Maximum::apply(element(1, i), element(0, i * low_step)),
+          element(2, i * high_step)));
     }
   });
   return {out};

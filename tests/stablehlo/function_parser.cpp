@@ -260,12 +260,6 @@ void FunctionParser::finish(Operation& op, const std::vector<Target>& targets) {
     next += target.count;
   }
   ++program_.operation_count;
-  for (const auto* types : {&op.operand_types, &op.results}) {
-    for (const TensorType& type : *types) {
-      if (program_.not_evaluated || is_evaluated(type.element)) continue;
-      program_.not_evaluated = {op.at, std::string(name(type.element))};
-    }
-  }
 }
 
 void FunctionParser::check_attributes(const Operation& op) const {

@@ -103,10 +103,6 @@ std::size_t Module::operation_count(std::string_view name) const {
 }
 
 std::vector<Tensor> Module::run(std::span<const Tensor> arguments) const {
-  if (program_->not_evaluated) {
-    const auto& [at, element] = *program_->not_evaluated;
-    fail(at, element + " is read but not evaluated");
-  }
   if (arguments.size() != arguments_.size()) {
     throw ModuleError(std::to_string(arguments.size()) + " arguments for " +
                       std::to_string(arguments_.size()));

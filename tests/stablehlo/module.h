@@ -52,8 +52,7 @@ class Module {
 
   /// Runs the entry. Sums are in ascending order in the elements' own type;
   /// functions of f32 are computed in f64 and rounded once.
-  /// \throws ModuleError  the arguments do not fit, or an operation works on
-  ///                      f16 or bf16, which are only read
+  /// \throws ModuleError  the arguments do not fit
   std::vector<Tensor> run(std::span<const Tensor> arguments) const;
 
  private:

@@ -109,16 +109,17 @@ TEST(Module, RefusesArgumentsThatDoNotFit) {
             "argument 1, %rate, is f64[], declared f32[]");
 }
 
-TEST(Module, ReadsTheShortFloatsButDoesNotRunThem) {
+// 1 + 2^-8 is halfway between two numbers of bf16.
+TEST(Module, RoundsTheShortFloatsAtEachOperation) {
   constexpr const char* text =
-      "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
-      "  %0 = stablehlo.constant dense<[1.0, 0x3F80]> : tensor<2xbf16>\n"
+      "func.func @main(%a: tensor<2xf32>) -> tensor<2xbf16> {\n"
+      "  %0 = stablehlo.constant dense<[1.0, 0x3F81]> : tensor<2xbf16>\n"
       "  %1 = stablehlo.convert %a : (tensor<2xf32>) -> tensor<2xbf16>\n"
       "  %2 = stablehlo.add %0, %1 : tensor<2xbf16>\n"
-      "  return %a : tensor<2xf32>\n}";
-  EXPECT_EQ(Module::parse(text).operation_count(), 3u);
-  EXPECT_EQ(error_of_run(text, "f32[2]{1 2}"),
-            "2:8: bf16 is read but not evaluated");
+      "  return %2 : tensor<2xbf16>\n}";
+  const auto results =
+      Module::parse(text).run(tensors("f32[2]{0x1p-8 0x1p-8}"));
+  EXPECT_EQ(topos::test::text(results.at(0)), "bf16[2]{1 0x1.04p+0}");
 }
 
 // Names, types and calls must not cost more the more there are of them.

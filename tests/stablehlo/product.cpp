@@ -157,10 +157,13 @@ void multiply(const T* a, const T* b, std::int64_t m, std::int64_t k,
   std::fill(out, out + m * n, T{0});
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < k; ++j) {
-      const T x = a[i * k + j];
+      using C = Computed<T>;
+      const C x = a[i * k + j];
       for (std::int64_t l = 0; l < n; ++l) {
         T& sum = out[i * n + l];
-        sum = scalar::Add::apply(sum, scalar::Multiply::apply(x, b[j * n + l]));
+        const C y = b[j * n + l];
+        const C product = static_cast<T>(scalar::Multiply::apply(x, y));
+        sum = static_cast<T>(scalar::Add::apply(C{sum}, product));
       }
     }
   }

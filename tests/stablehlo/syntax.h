@@ -117,8 +117,6 @@ struct Program {
   std::vector<Function> functions;
   std::size_t entry = 0;
   std::size_t operation_count = 0;
-  /// The first operation that is only read.
-  std::optional<std::pair<Location, std::string>> not_evaluated;
 };
 
 /// Refuses an operation: its name, then the clause.

@@ -16,7 +16,7 @@ struct Row {
 // In the order of ElementType.
 constexpr std::array rows = {
     Row{"f64", 64, DType::f64},   Row{"f32", 32, DType::f32},
-    Row{"f16", 16, std::nullopt}, Row{"bf16", 16, std::nullopt},
+    Row{"f16", 16, DType::f16},   Row{"bf16", 16, DType::bf16},
     Row{"i1", 1, DType::boolean}, Row{"i8", 8, std::nullopt},
     Row{"i32", 32, DType::i32},   Row{"i64", 64, DType::i64},
     Row{"ui8", 8, std::nullopt},  Row{"ui32", 32, std::nullopt},
@@ -52,10 +52,6 @@ bool is_floating(ElementType element) { return element <= ElementType::bf16; }
 bool is_integer(ElementType element) { return element > ElementType::i1; }
 
 bool is_unsigned(ElementType element) { return element >= ElementType::ui8; }
-
-bool is_evaluated(ElementType element) {
-  return element != ElementType::f16 && element != ElementType::bf16;
-}
 
 std::string TensorType::text() const {
   std::string result = "tensor<";

@@ -5,14 +5,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "stablehlo/module_error.h"
 #include "topos/shape.h"
 
 namespace topos::stablehlo_text {
 
-/// The element types of StableHLO that are read. All but f16 and bf16 are
-/// evaluated, too.
+/// The element types of StableHLO that are read. In f16 and bf16 each operation
+/// computes in f32 and rounds.
 enum class ElementType : std::uint8_t {
   f64,
   f32,
@@ -38,7 +39,6 @@ bool is_floating(ElementType element);
 /// i1 is no integer here.
 bool is_integer(ElementType element);
 bool is_unsigned(ElementType element);
-bool is_evaluated(ElementType element);
 
 /// `tensor<2x3xf32>`.
 struct TensorType {
@@ -63,7 +63,6 @@ Type to_topos(const TensorType& type, Location at);
 TensorType from_topos(const Type& type);
 
 /// Calls `f.template operator()<T>()` with the C++ type of `element`.
-/// \pre  is_evaluated(element)
 template <class F>
 decltype(auto) visit_element(ElementType element, F&& f) {
   switch (element) {
@@ -86,10 +85,15 @@ decltype(auto) visit_element(ElementType element, F&& f) {
     case ElementType::ui64:
       return f.template operator()<std::uint64_t>();
     case ElementType::f16:
+      return f.template operator()<Float16>();
     case ElementType::bf16:
-      break;
+      return f.template operator()<BFloat16>();
   }
-  throw InternalError("an element type that is not evaluated");
+  throw InternalError("an unknown element type");
 }
+
+/// What an operation on T computes in.
+template <class T>
+using Computed = std::conditional_t<sizeof(T) == 2, float, T>;
 
 }  // namespace topos::stablehlo_text

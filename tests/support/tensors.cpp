@@ -46,7 +46,7 @@ class Reader {
     Type result;
     const std::string_view word = left_.substr(0, left_.find('['));
     bool found = false;
-    for (DType dtype : {f32, f64, i32, i64, boolean}) {
+    for (DType dtype : {f32, f64, bf16, f16, i32, i64, boolean}) {
       if (word == name(dtype)) {
         result.dtype = dtype;
         found = true;
@@ -99,14 +99,14 @@ class Reader {
 
   template <class T>
   T element() {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!std::integral<T>) {
       const std::string word(left_.substr(0, left_.find_first_of(" }")));
       char* end = nullptr;
-      T result = 0;
+      T result{};
       if constexpr (std::same_as<T, float>) {
         result = std::strtof(word.c_str(), &end);
       } else {
-        result = std::strtod(word.c_str(), &end);
+        result = static_cast<T>(std::strtod(word.c_str(), &end));
       }
       if (word.empty() || *end != '\0') fail("a number");
       left_.remove_prefix(word.size());
@@ -135,7 +135,9 @@ class Reader {
 
 template <class T>
 std::string element_text(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (sizeof(T) == 2) {
+    return element_text(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(x)) return "nan";
     // What a short decimal says exactly need not be in hexadecimal.
     if (std::isinf(x) || (x == std::trunc(x) && std::abs(x) < 1e6)) {
@@ -152,7 +154,9 @@ std::string element_text(T x) {
 /// Floats in order: neighbours differ by one.
 template <class T>
 std::int64_t ordinal(T x) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  using Bits = std::conditional_t<
+      sizeof(T) == 2, std::int16_t,
+      std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>;
   const Bits bits = std::bit_cast<Bits>(x);
   return bits >= 0 ? bits
                    : std::int64_t{std::numeric_limits<Bits>::min()} - bits;
@@ -232,13 +236,13 @@ std::int64_t ulps_between(const Tensor& left, const Tensor& right) {
   constexpr auto far = std::numeric_limits<std::int64_t>::max();
   if (left.type() != right.type()) return far;
   return visit_dtype(left.dtype(), [&]<class T>() -> std::int64_t {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (!std::integral<T>) {
       const std::vector<T> x = left.to_vector<T>();
       const std::vector<T> y = right.to_vector<T>();
       std::int64_t greatest = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        if (std::isnan(x[i]) && std::isnan(y[i])) continue;
-        if (std::isnan(x[i]) || std::isnan(y[i])) return far;
+        if ((x[i] != x[i]) && (y[i] != y[i])) continue;
+        if ((x[i] != x[i]) || (y[i] != y[i])) return far;
         std::int64_t distance = 0;
         if (__builtin_sub_overflow(ordinal(x[i]), ordinal(y[i]), &distance)) {
           return far;

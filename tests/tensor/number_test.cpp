@@ -37,6 +37,10 @@ struct ConversionRow {
 // clang-format off
 const ConversionRow rows[] = {
     {"integer to i32", 7, i32, "i32[]{7}"},
+    {"integer to bf16", 257, bf16, "bf16[]{256}"},
+    {"real to bf16", 1.003906250001, bf16, "bf16[]{1.0078125}"},
+    {"real to f16", 65520.0, f16, "f16[]{inf}"},
+    {"truth to f16", true, f16, "f16 cannot hold the number true"},
     {"least i32", -2147483648LL, i32, "i32[]{-2147483648}"},
     {"above i32", 2147483648LL, i32, "i32 cannot hold the number 2147483648"},
     {"below i32", -2147483649LL, i32, "i32 cannot hold the number -2147483649"},
@@ -94,7 +98,7 @@ TEST(Number, IsWhatWasWritten) {
 }
 
 TEST(DType, TablesAgreeWithTheElements) {
-  const char* names[] = {"f32", "f64", "i32", "i64", "boolean"};
+  const char* names[] = {"f32", "f64", "bf16", "f16", "i32", "i64", "boolean"};
   static_assert(std::size(names) == dtype_count);
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto dtype = static_cast<DType>(i);
@@ -102,7 +106,8 @@ TEST(DType, TablesAgreeWithTheElements) {
     visit_dtype(dtype, [&]<class T>() {
       EXPECT_EQ(dtype_of<T>, dtype);
       EXPECT_EQ(size_bytes(dtype), sizeof(T));
-      EXPECT_EQ(is_floating(dtype), std::is_floating_point_v<T>);
+      EXPECT_EQ(is_floating(dtype), !std::is_integral_v<T>);
+      EXPECT_EQ(is_half(dtype), sizeof(T) == 2);
       EXPECT_EQ(is_integer(dtype), (std::is_integral_v<T> && sizeof(T) > 1));
     });
   }

@@ -1,0 +1,125 @@
+// 16-bit types as casts: what computes on bf16 or f16 becomes the same
+// operation on a wider type between casts, so that nothing behind this pass
+// computes on 16 bits.
+
+#include <map>
+#include <utility>
+
+#include "engine/program.h"
+#include "ops/evaluate.h"
+#include "ops/widening.h"
+
+namespace topos::engines {
+
+namespace {
+
+using graph::Kind;
+using graph::Node;
+
+class Widener {
+ public:
+  Widener(const Program& from, DType sums) : from_(from), sums_(sums) {
+    result_.list.tape = from.list.tape;
+  }
+
+  Program run() {
+    const graph::Graph& list = from_.list;
+    for (std::uint32_t i = 0; i < from_.size(); ++i) {
+      starts_.push_back(result_.size());
+      moved_.push_back(list.nodes[i].kind == Kind::operation ? operation(i)
+                                                             : leaf(i));
+      if (const auto name = list.names.find(i); name != list.names.end()) {
+        result_.list.names.emplace(moved_.back(), name->second);
+      }
+    }
+    starts_.push_back(result_.size());
+    for (const graph::Label& label : list.labels) copy(label);
+    for (std::uint32_t node : from_.results) {
+      result_.results.push_back(moved_[node]);
+    }
+    for (const Program::Carry& carry : from_.carries) {
+      result_.carries.push_back({moved_[carry.input], moved_[carry.next]});
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::uint32_t leaf(std::uint32_t i) {
+    const std::uint32_t id =
+        append(result_, from_.list.nodes[i], {}, from_.origin[i]);
+    if (const auto payload = from_.list.payloads.find(i);
+        payload != from_.list.payloads.end()) {
+      result_.list.payloads.emplace(id, payload->second);
+    }
+    return id;
+  }
+
+  std::uint32_t operation(std::uint32_t i) {
+    const Node& node = from_.list.nodes[i];
+    std::vector<std::uint32_t> operands;
+    std::vector<Type> types;
+    for (std::uint32_t operand : from_.list.operands(node)) {
+      operands.push_back(moved_[operand]);
+      types.push_back(from_.list.nodes[operand].type);
+    }
+    const auto widening = ops::widening(node.op, types, sums_);
+    if (!widening) return append(result_, node, operands, from_.origin[i]);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (is_half(types[k].dtype)) {
+        operands[k] = widened(operands[k], widening->dtype, node, i);
+      }
+    }
+    Node wide = node;
+    wide.type = widening->result;
+    const std::uint32_t id = append(result_, wide, operands, from_.origin[i]);
+    return is_half(node.type.dtype) ? cast(id, node.type.dtype, node, i) : id;
+  }
+
+  /// One cast of a value, however many operations read it.
+  std::uint32_t widened(std::uint32_t id, DType to, const Node& like,
+                        std::uint32_t i) {
+    const auto [at, is_new] = casts_.try_emplace({id, to});
+    if (is_new) at->second = cast(id, to, like, i);
+    return at->second;
+  }
+
+  std::uint32_t cast(std::uint32_t id, DType to, const Node& like,
+                     std::uint32_t i) {
+    Node node = like;
+    node.op = ops::Cast{to};
+    node.type = {to, result_.list.nodes[id].type.shape};
+    return append(result_, node, {{id}}, from_.origin[i]);
+  }
+
+  void copy(const graph::Label& label) {
+    graph::Label copy = label;
+    copy.begin = starts_[label.begin];
+    copy.end = starts_[label.end];
+    copy.result = moved_[label.result];
+    for (std::uint32_t& operand : copy.operands) operand = moved_[operand];
+    result_.list.labels.push_back(std::move(copy));
+  }
+
+  const Program& from_;
+  DType sums_;
+  Program result_;
+  std::vector<std::uint32_t> moved_;
+  /// The first node that each one became, and the end.
+  std::vector<std::uint32_t> starts_;
+  std::map<std::pair<std::uint32_t, DType>, std::uint32_t> casts_;
+};
+
+}  // namespace
+
+bool has_halves(const Program& program) {
+  for (const Node& node : program.list.nodes) {
+    if (is_half(node.type.dtype)) return true;
+  }
+  return false;
+}
+
+Program widen(const Program& program, DType sums) {
+  return Widener(program, sums).run();
+}
+
+}  // namespace topos::engines

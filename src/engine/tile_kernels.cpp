@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/convert.h"
 #include "kernels/elementary.h"
 
 namespace topos::engines {
@@ -22,6 +23,8 @@ std::optional<Number> number(DType dtype) {
       return Number::f64;
     case DType::i32:
       return Number::i32;
+    case DType::bf16:
+    case DType::f16:
     case DType::i64:
     case DType::boolean:
       break;
@@ -117,8 +120,10 @@ TileFunction find(const ops::Select&, const Request& request) {
 }
 
 TileFunction find(const ops::Cast& op, const Request& request) {
+  if (request.scalars != 0) return nullptr;
+  if (const auto half = kernels::conversion(request.dtype, op.to)) return half;
   const auto to = number(op.to);
-  if (!to || request.scalars != 0) return nullptr;
+  if (!to) return nullptr;
   if (request.dtype == boolean) return kernels::conversion_function(*to);
   const auto from = number(request.dtype);
   return from ? kernels::conversion_function(*from, *to) : nullptr;

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "limits.h"
+#include "read_speed.h"
 #include "table.h"
 #include "topos/topos.h"
 

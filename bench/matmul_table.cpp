@@ -7,7 +7,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "limits.h"
 #include "product_rivals.h"
 #include "table.h"
 #include "topos/topos.h"
@@ -146,7 +145,7 @@ std::vector<Row> matmul_table(const Options& options) {
   for (const Product& product : products) {
     if (!wanted(options, product.name)) continue;
     if (limit == 0) {
-      limit = fma_gflops(options.threads);
+      limit = machine_limits(options.threads).gigaflops;
       fmt::print("fma limit: {:.1f} GFLOP/s on {} thread(s)\n", limit,
                  options.threads);
     }

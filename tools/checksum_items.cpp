@@ -36,6 +36,10 @@ class Hash {
         return add_elements(tensor.to_vector<std::int32_t>());
       case i64:
         return add_elements(tensor.to_vector<std::int64_t>());
+      // Each is another number there, too.
+      case bf16:
+      case f16:
+        return add(cast(tensor, f32));
       case boolean:
         return add(cast(tensor, i32));
     }
@@ -99,6 +103,7 @@ Tensor vector_of(const std::vector<T>& elements) {
 
 /// Uniform in [-1, 1); integers of any size.
 Tensor drawn(const Shape& shape, DType dtype, std::uint64_t seed) {
+  if (is_half(dtype)) return cast(uniform(shape, 1.0, seed), dtype);
   if (is_floating(dtype)) return uniform(shape, 1.0, seed, dtype);
   SplitMix random(seed);
   std::vector<std::int64_t> elements(
@@ -111,7 +116,7 @@ Tensor drawn(const Shape& shape, DType dtype, std::uint64_t seed) {
 
 // ---- Items ----------------------------------------------------------------
 
-constexpr std::array floats = {f32, f64};
+constexpr std::array floats = {f32, f64, bf16, f16};
 
 void add_products(std::vector<ChecksumItem>& items) {
   constexpr std::array<std::int64_t, 7> depths = {0,   1,    511,  512,
@@ -143,7 +148,7 @@ void add_products(std::vector<ChecksumItem>& items) {
 }
 
 void add_sums(std::vector<ChecksumItem>& items) {
-  for (const DType dtype : {f32, f64, i32, i64}) {
+  for (const DType dtype : {f32, f64, bf16, f16, i32, i64}) {
     for (const std::int64_t n : {4095, 4096, 4097}) {
       const std::array<Shape, 3> shapes = {Shape{n, 3}, Shape{2, n, 3},
                                            Shape{3, n}};
@@ -181,7 +186,19 @@ Tensor stratified() {
   return vector_of(elements);
 }
 
+/// Of 16 bits, all.
+template <class T>
+Tensor all_halves() {
+  std::vector<T> elements;
+  for (int i = 0; i < 1 << 16; ++i) {
+    elements.push_back(std::bit_cast<T>(static_cast<std::uint16_t>(i)));
+  }
+  return vector_of(elements);
+}
+
 Tensor stratified(DType dtype) {
+  if (dtype == bf16) return all_halves<BFloat16>();
+  if (dtype == f16) return all_halves<Float16>();
   return dtype == f32 ? stratified<float, std::uint32_t>()
                       : stratified<double, std::uint64_t>();
 }
@@ -190,7 +207,9 @@ void add_functions(std::vector<ChecksumItem>& items) {
   using Function = Value (*)(Operand);
   const std::pair<const char*, Function> functions[] = {
       {"exp", exp},
+      {"expm1", expm1},
       {"ln", ln},
+      {"log1p", log1p},
       {"tanh", tanh},
       {"logistic", logistic},
       {"erf", erf},
@@ -200,12 +219,13 @@ void add_functions(std::vector<ChecksumItem>& items) {
       {"cos", cos},
       {"gelu erf", [](Operand x) { return gelu(x, GeluForm::erf); }},
       {"gelu tanh", [](Operand x) { return gelu(x, GeluForm::tanh); }},
+      {"silu", silu},
       {"pow 1.7", [](Operand x) { return pow(x, 1.7); }},
       {"softmax rows",
        [](Operand x) {
          return softmax(
              reshape(select(is_finite(x), minimum(maximum(x, -50), 50), 0),
-                     {1 << 10, 1 << 10}));
+                     {-1, 1 << 8}));
        }},
   };
   for (const auto& [name, function] : functions) {
@@ -222,7 +242,7 @@ void add_functions(std::vector<ChecksumItem>& items) {
 }
 
 void add_scattered(std::vector<ChecksumItem>& items) {
-  for (const DType dtype : {f32, f64, i32}) {
+  for (const DType dtype : {f32, f64, bf16, i32}) {
     items.push_back({"scatter_add " + std::string(name(dtype)) + ", duplicates",
                      [dtype](const Runner& runner) {
                        return hash_of(runner, [&](Program& program) {

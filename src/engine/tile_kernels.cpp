@@ -78,7 +78,9 @@ TileFunction find(const Op&, const Request& request) {
 
 // clang-format off
 TileFunction find(const ops::Exp&, const Request& r) { return elementary<kernels::exp>(r); }
+TileFunction find(const ops::Expm1&, const Request& r) { return elementary<kernels::expm1>(r); }
 TileFunction find(const ops::Ln&, const Request& r) { return elementary<kernels::ln>(r); }
+TileFunction find(const ops::Log1p&, const Request& r) { return elementary<kernels::log1p>(r); }
 TileFunction find(const ops::Tanh&, const Request& r) { return elementary<kernels::tanh>(r); }
 TileFunction find(const ops::Logistic&, const Request& r) { return elementary<kernels::logistic>(r); }
 TileFunction find(const ops::Erf&, const Request& r) { return elementary<kernels::erf>(r); }

@@ -31,6 +31,8 @@ template <class T>
 T random_element(std::mt19937_64& random) {
   if constexpr (std::same_as<T, bool>) {
     return random() % 2 != 0;
+  } else if constexpr (sizeof(T) == 2) {
+    return std::bit_cast<T>(static_cast<std::uint16_t>(random()));
   } else if constexpr (std::integral<T>) {
     using Limits = std::numeric_limits<T>;
     const T special[] = {0, 1, -1, Limits::min(), Limits::max()};
@@ -78,13 +80,11 @@ bool same(const Bytes& a, const Bytes& b, DType dtype) {
   return visit_dtype(dtype, [&]<class T>() {
     for (std::size_t at = 0; at < a.size(); at += sizeof(T)) {
       if (std::memcmp(&a[at], &b[at], sizeof(T)) == 0) continue;
-      if constexpr (std::floating_point<T>) {
-        T x;
-        T y;
-        std::memcpy(&x, &a[at], sizeof(T));
-        std::memcpy(&y, &b[at], sizeof(T));
-        if (std::isnan(x) && std::isnan(y)) continue;
-      }
+      T x;
+      T y;
+      std::memcpy(&x, &a[at], sizeof(T));
+      std::memcpy(&y, &b[at], sizeof(T));
+      if (x != x && y != y) continue;
       return false;
     }
     return true;

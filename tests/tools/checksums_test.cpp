@@ -25,7 +25,7 @@ class ChecksumTable : public testing::Test {
     arguments.insert(arguments.end(), options.begin(), options.end());
     const Finished finished = run(folder_.path(), TOPOS, arguments);
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
-    EXPECT_THAT(finished.out, StartsWith("130 checksums, 0 differ from "));
+    EXPECT_THAT(finished.out, StartsWith("243 checksums, 0 differ from "));
   }
 
   TemporaryFolder folder_;
@@ -51,7 +51,7 @@ TEST_F(ChecksumTable, SaysWhatDiffers) {
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.out, StartsWith("matmul f32 k 0 plain plain"));
   EXPECT_THAT(finished.out, HasSubstr("missing: one more  0123\n"));
-  EXPECT_THAT(finished.out, HasSubstr("130 checksums, 2 differ from table"));
+  EXPECT_THAT(finished.out, HasSubstr("243 checksums, 2 differ from table"));
 }
 
 TEST_F(ChecksumTable, RefusesAFileThatIsNotThere) {

@@ -1,4 +1,4 @@
-#include "limits.h"
+#include "read_speed.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../bench/limits.cpp"
+#define HWY_TARGET_INCLUDE "../bench/read_speed.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target, or it would be compiled for one target only.
 #include <hwy/highway.h>
@@ -17,41 +17,6 @@ namespace topos::bench::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Twelve chains hide the latency of any multiply-add that exists.
-constexpr std::size_t flops_a_round() {
-  return std::size_t{2} * 12 * hn::MaxLanes(hn::ScalableTag<float>());
-}
-
-float multiply_add_rounds(std::size_t rounds) {
-  const hn::ScalableTag<float> d;
-  const auto factor = hn::Set(d, 0.999F);
-  const auto term = hn::Set(d, 0.001F);
-  // Different values, or one chain would do for all.
-  const auto start = [&](float value) { return hn::Set(d, value); };
-  auto a = start(1), b = start(2), c = start(3), e = start(4), f = start(5);
-  auto g = start(6), h = start(7), i = start(8), j = start(9), k = start(10);
-  auto l = start(11), m = start(12);
-  for (std::size_t round = 0; round < rounds; ++round) {
-    a = hn::MulAdd(a, factor, term);
-    b = hn::MulAdd(b, factor, term);
-    c = hn::MulAdd(c, factor, term);
-    e = hn::MulAdd(e, factor, term);
-    f = hn::MulAdd(f, factor, term);
-    g = hn::MulAdd(g, factor, term);
-    h = hn::MulAdd(h, factor, term);
-    i = hn::MulAdd(i, factor, term);
-    j = hn::MulAdd(j, factor, term);
-    k = hn::MulAdd(k, factor, term);
-    l = hn::MulAdd(l, factor, term);
-    m = hn::MulAdd(m, factor, term);
-  }
-  const auto first = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)),
-                             hn::Add(hn::Add(f, g), hn::Add(h, i)));
-  return hn::GetLane(hn::Add(first, hn::Add(hn::Add(j, k), hn::Add(l, m))));
-}
-
-std::size_t flops_of(std::size_t rounds) { return rounds * flops_a_round(); }
 
 /// Every element once, in `streams` (at most 8) streams side by side.
 float read_streams(const float* data, std::size_t count, std::size_t streams) {
@@ -80,8 +45,6 @@ HWY_AFTER_NAMESPACE();
 
 namespace topos::bench {
 
-HWY_EXPORT(multiply_add_rounds);
-HWY_EXPORT(flops_of);
 HWY_EXPORT(read_streams);
 
 namespace {
@@ -107,20 +70,6 @@ double seconds_on(int threads, const std::function<float(int)>& run) {
 }
 
 }  // namespace
-
-double fma_gflops(int threads) {
-  constexpr std::size_t rounds = 2'000'000;
-  double best = 0;
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double seconds = seconds_on(threads, [](int) {
-      return HWY_DYNAMIC_DISPATCH(multiply_add_rounds)(rounds);
-    });
-    best = std::max(
-        best, static_cast<double>(HWY_DYNAMIC_DISPATCH(flops_of)(rounds)) *
-                  threads / seconds / 1e9);
-  }
-  return best;
-}
 
 double read_ms(std::span<const std::byte> bytes, int threads,
                std::size_t streams) {

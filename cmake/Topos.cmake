@@ -57,6 +57,10 @@ function(topos_module name)
   topos_compile(topos_${name})
   target_link_libraries(topos_${name} PRIVATE ${arg_LINKS})
   target_sources(topos PRIVATE $<TARGET_OBJECTS:topos_${name}>)
+  # Where elements are computed, speed counts; elsewhere size does.
+  if(NOT name MATCHES "^(tensor|math|ops|kernels|engine)$")
+    target_compile_options(topos_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
 
   list(FILTER arg_LINKS EXCLUDE REGEX "^topos_")
   if(arg_LINKS)

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <optional>
 
 #include "engine/native_program.h"
 #include "engine/session_state.h"
 #include "kernels/targets.h"
 #include "kernels/thread_pool.h"
+#include "tensor/memory.h"
 #include "topos/error.h"
 
 namespace topos::engines {
@@ -30,12 +30,11 @@ class Arena {
   /// last run may lie there.
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
-    void* memory = ::operator new(bytes, alignment, std::nothrow);
-    if (memory == nullptr) {
+    Memory larger = allocate_memory(bytes);
+    if (larger == nullptr) {
       throw RuntimeError(
           fmt::format("no memory for the plan's arena of {} bytes", bytes));
     }
-    Memory larger(static_cast<std::byte*>(memory));
     before_.push_back(std::move(data_));
     data_ = std::move(larger);
     bytes_ = bytes;
@@ -43,11 +42,6 @@ class Arena {
   void forget() noexcept { before_.clear(); }
 
  private:
-  static constexpr std::align_val_t alignment{64};
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, alignment); }
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
   Memory data_;
   std::vector<Memory> before_;
   std::size_t bytes_ = 0;

@@ -79,8 +79,8 @@ class NativeProgram {
 
   /// Runs all groups and the snapshots. `arena` has arena_bytes(), aligned;
   /// `addresses` have the leaves and what is in the arena; `kept` is by product
-  /// of kept(), and all are packed afterwards. A recorder, if there is one, gets
-  /// all times.
+  /// of kept(), and all are packed afterwards. A recorder, if there is one,
+  /// gets all times.
   void run(const Addresses& addresses, std::byte* arena,
            std::span<const Kept> kept, IndexFault& fault,
            ProfileRecorder* recorder) const;

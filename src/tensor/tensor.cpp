@@ -8,9 +8,9 @@
 #include <exception>
 #include <iterator>
 #include <memory>
-#include <new>
 
 #include "tensor/layout.h"
+#include "tensor/memory.h"
 #include "tensor/visit.h"
 #include "topos/error.h"
 
@@ -18,22 +18,15 @@ namespace topos {
 
 namespace {
 
-// A cache line, and the widest vector register.
-constexpr std::size_t storage_alignment = 64;
-
 [[noreturn]] void no_memory(const Type& type) {
   throw RuntimeError(fmt::format("no memory for {} ({} bytes)", type.text(),
                                  type.size_bytes()));
 }
 
 std::shared_ptr<std::byte> allocate(const Type& type) {
-  const std::size_t bytes = type.size_bytes();
-  void* memory =
-      ::operator new (bytes, std::align_val_t{storage_alignment}, std::nothrow);
+  Memory memory = allocate_memory(type.size_bytes());
   if (memory == nullptr) no_memory(type);
-  return {static_cast<std::byte*>(memory), [](std::byte* p) {
-            ::operator delete (p, std::align_val_t{storage_alignment});
-          }};
+  return memory;
 }
 
 void expect_dtype(DType asked, const Type& found) {

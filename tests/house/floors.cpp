@@ -31,7 +31,7 @@ struct Floor {
 const std::vector<Floor>& floors() {
   // clang-format off
   static const std::vector<Floor> table = {
-      {"tensor",     {},                             {"fmt"},
+      {"tensor",     {},                             {"fmt", "system"},
        {"dtype.h", "error.h", "half.h", "number.h", "shape.h", "site.h", "tensor.h",
         "version.h"}},
       {"math",       {},                             {"system"},             {}},

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "python_process.h"
 #include "runtime/server_client.h"
@@ -78,6 +79,8 @@ Row measured(Row row, const Program& program, Rival& rival) {
   std::vector<double> our_times;
   std::vector<double> their_times;
   for (int round = 0; round < rounds; ++round) {
+    // Until the rival's threads have stopped waiting for more.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     our_times.push_back(time_ms(program.run, our_repeats));
     for (const double time : rival.run(their_repeats)) {
       their_times.push_back(time);

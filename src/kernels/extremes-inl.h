@@ -30,6 +30,26 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 inline constexpr std::size_t width = hn::MaxLanes(Tag<T>());
 
+/// The best of a vector's lanes, by `better(a, b)`. Highway's emulated target
+/// starts from the least finite number, which infinities are beyond.
+template <class D, class Best, class Better>
+HWY_INLINE hn::TFromD<D> best_lane(D d, hn::Vec<D> v, Best best,
+                                   Better better) {
+#if HWY_TARGET == HWY_EMU128
+  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::Store(v, d, lanes);
+  hn::TFromD<D> result = lanes[0];
+  for (const hn::TFromD<D> lane : lanes) {
+    if (better(lane, result)) result = lane;
+  }
+  static_cast<void>(best);
+  return result;
+#else
+  static_cast<void>(better);
+  return hn::GetLane(best(v));
+#endif
+}
+
 struct Greatest {
   /// What any element is at least, and the zero that wins over the other.
   template <class T>
@@ -44,7 +64,9 @@ struct Greatest {
   }
   template <class D>
   static HWY_INLINE auto of_lanes(D d, hn::Vec<D> v) {
-    return hn::GetLane(hn::MaxOfLanes(d, v));
+    return best_lane(
+        d, v, [d](auto x) HWY_ATTR { return hn::MaxOfLanes(d, x); },
+        [](auto a, auto b) { return a > b; });
   }
 };
 
@@ -61,7 +83,9 @@ struct Least {
   }
   template <class D>
   static HWY_INLINE auto of_lanes(D d, hn::Vec<D> v) {
-    return hn::GetLane(hn::MinOfLanes(d, v));
+    return best_lane(
+        d, v, [d](auto x) HWY_ATTR { return hn::MinOfLanes(d, x); },
+        [](auto a, auto b) { return a < b; });
   }
 };
 

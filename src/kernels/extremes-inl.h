@@ -45,6 +45,7 @@ HWY_INLINE hn::TFromD<D> best_lane(D d, hn::Vec<D> v, Best best,
   static_cast<void>(best);
   return result;
 #else
+  static_cast<void>(d);
   static_cast<void>(better);
   return hn::GetLane(best(v));
 #endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -410,11 +411,16 @@ TEST(LongChains, ManyCarriesTakeLinearTime) {
   };
   const int count = slowness > 1 ? 800 : 20000;
   carried(count / 8);
-  const double eighth = cpu_seconds_of([&] { carried(count / 8); });
-  const double whole = cpu_seconds_of([&] { carried(count); });
+  // The least of two: what others do to the caches is not ours.
+  const auto least_of = [&](int n) {
+    const double once = cpu_seconds_of([&] { carried(n); });
+    return std::min(once, cpu_seconds_of([&] { carried(n); }));
+  };
+  const double eighth = least_of(count / 8);
+  const double whole = least_of(count);
   std::printf("%d carries: %.2f s, %d: %.2f s\n", count / 4, eighth, count * 2,
               whole);
-  EXPECT_LT(whole, 40 * eighth + 0.3);
+  EXPECT_LT(whole, 20 * eighth + 0.3);
 }
 
 // ---- Descriptions ----------------------------------------------------------

@@ -130,6 +130,9 @@ std::vector<ProductRival> product_rivals(
 
 void set_rivals_environment(char** argv, int threads) {
   bool ready = set("OMP_NUM_THREADS", std::to_string(threads));
+  // Its threads wait for more work for 2^20 cycles and not for 2^26, in which
+  // they would hold a CPU while another program has its turn.
+  ready &= set("OPENBLAS_THREAD_TIMEOUT", "20");
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) {
     ready &= set("OPENBLAS_CORETYPE", "SkylakeX");

@@ -83,13 +83,13 @@ inline void measure(Row& row, const std::function<void()>& ours,
   }
 }
 
-/// As `measure` for any number of programs: the times of each. Programs that
-/// start threads get a moment first, in which the threads of the one before
-/// stop waiting for more.
+/// As `measure` for any number of programs: the times of each. Before each there
+/// is a pause, in which the threads of the one before stop waiting for more
+/// work: those of GNU's OpenMP spin for up to ten milliseconds.
 inline std::vector<std::vector<double>> measure_in_turn(
     const std::vector<std::function<void()>>& runs) {
   constexpr double round_ms = 5;
-  constexpr double budget_ms = 600;
+  constexpr double budget_ms = 800;
   std::vector<int> repeats;
   double once = 0;  // a round of each
   for (const auto& run : runs) {
@@ -102,7 +102,7 @@ inline std::vector<std::vector<double>> measure_in_turn(
   std::vector<std::vector<double>> times(runs.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::this_thread::sleep_for(std::chrono::milliseconds(15));
       if (repeats[i] > 1) runs[i]();  // warm again
       times[i].push_back(time_ms(runs[i], repeats[i]));
     }

@@ -154,11 +154,15 @@ double Product::cost() const noexcept {
 }
 
 std::int64_t Product::parts(int threads) const noexcept {
+  // As many for each thread.
+  const std::int64_t wanted = threads;
+  if (how_ == Right::in_place) return std::min(8 * wanted, grid_.count());
   // Each part packs what it needs: more parts than threads only if each has
   // whole columns of tiles.
-  const std::int64_t wanted = threads;
   const std::int64_t whole = grid_.bands() * grid_.across() / 4;
-  return std::min(std::clamp(whole, wanted, 4 * wanted), grid_.count());
+  return std::min(std::clamp(whole / wanted, std::int64_t{1}, std::int64_t{4}) *
+                      wanted,
+                  grid_.count());
 }
 
 void Product::keep_right() noexcept {

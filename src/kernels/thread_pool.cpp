@@ -1,6 +1,7 @@
 #include "kernels/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -50,6 +51,32 @@ void wait_while_equal(const std::atomic<std::uint32_t>& value,
   }
 }
 
+int current_cpu() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// Some systems wake a thread on the CPU of the one that calls it, where it
+// would wait for that one's work to end, and leave both there for milliseconds.
+// Forbidding that CPU for a moment moves the calling thread to another, if it
+// may use one, and does not tie it to that.
+void leave_cpu(int cpu) {
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(cpu), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  if (sched_setaffinity(0, sizeof(others), &others) != 0) return;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+#else
+  static_cast<void>(cpu);
+#endif
+}
+
 // Writers of different fields should not share a cache line.
 constexpr std::size_t cache_line = 64;
 
@@ -73,6 +100,7 @@ struct ThreadPool::State {
   // The job: written while it is closed and nobody is in it.
   int parts = 0;
   int threads = 0;
+  int caller_cpu = -1;
   const TaskRef* task = nullptr;
   alignas(cache_line) std::atomic<int> next_part = 0;
   // How many workers are in the job, and whether more may join.
@@ -128,6 +156,8 @@ void ThreadPool::work(State* state, int worker) {
     if (!state->join()) continue;
     // Called for one job, awake in another, perhaps of fewer threads.
     if (worker < state->threads) {
+      const int cpu = current_cpu();
+      if (cpu >= 0 && cpu == state->caller_cpu) leave_cpu(cpu);
       const math::FloatEnvironment environment;
       state->take_parts(worker);
     }
@@ -142,6 +172,7 @@ bool ThreadPool::try_run(int parts, int threads, TaskRef task) {
   state.parts = parts;
   state.threads = std::min(wanted, parts);
   state.task = &task;
+  state.caller_cpu = current_cpu();
   state.next_part.store(0, std::memory_order_relaxed);
   if (state.threads > 1) {
     state.joined.store(State::open, std::memory_order_release);

@@ -83,9 +83,9 @@ inline void measure(Row& row, const std::function<void()>& ours,
   }
 }
 
-/// As `measure` for any number of programs: the times of each. Before each there
-/// is a pause, in which the threads of the one before stop waiting for more
-/// work: those of GNU's OpenMP spin for up to ten milliseconds.
+/// As `measure` for any number of programs: the times of each. Before each
+/// there is a pause, in which the threads of the one before stop waiting for
+/// more work: those of GNU's OpenMP spin for up to ten milliseconds.
 inline std::vector<std::vector<double>> measure_in_turn(
     const std::vector<std::function<void()>>& runs) {
   constexpr double round_ms = 5;

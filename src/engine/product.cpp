@@ -100,9 +100,12 @@ Product::Product(const Access& left, const Access& right, DType dtype,
 void Product::choose_tiles(bool whole_rows) {
   const std::int64_t columns = grid_.columns;
   const std::int64_t panels = quotient(columns, panel_columns(dtype_));
-  const bool few = m_ <= static_cast<std::int64_t>(kernels::few_rows);
-  if (few &&
-      (right_layout_.strides[-1] == 1 || right_layout_.strides[-2] == 1)) {
+  const auto at_most = [&](std::size_t m) {
+    return m_ <= static_cast<std::int64_t>(m);
+  };
+  const Strides& strides = right_layout_.strides;
+  if ((at_most(kernels::in_place_rows) && strides[-1] == 1) ||
+      (at_most(kernels::few_rows) && strides[-2] == 1)) {
     how_ = Right::in_place;
   } else if (whole_rows) {
     how_ = Right::ahead;
@@ -124,11 +127,10 @@ void Product::choose_tiles(bool whole_rows) {
     return;
   }
   if (how_ == Right::in_place) {
-    // Long pieces of the right operand's rows, read as streams.
-    constexpr std::int64_t least = 256;
-    constexpr std::int64_t greatest = 2048;
-    const std::int64_t piece =
-        std::clamp(columns / wanted_tiles, least, greatest);
+    // Few rows: long pieces of the right operand's rows, read as streams.
+    const bool streams = at_most(kernels::streamed_rows);
+    const std::int64_t piece = std::clamp<std::int64_t>(
+        columns / wanted_tiles, streams ? 256 : 128, streams ? 2048 : 384);
     const std::int64_t pieces = quotient(columns, piece);
     grid_.tile_columns = quotient(quotient(columns, pieces), 64) * 64;
     grid_.tile_rows = m_;
@@ -160,9 +162,9 @@ std::int64_t Product::parts(int threads) const noexcept {
   // Each part packs what it needs: more parts than threads only if each has
   // whole columns of tiles.
   const std::int64_t whole = grid_.bands() * grid_.across() / 4;
-  return std::min(std::clamp(whole / wanted, std::int64_t{1}, std::int64_t{4}) *
-                      wanted,
-                  grid_.count());
+  return std::min(
+      std::clamp(whole / wanted, std::int64_t{1}, std::int64_t{4}) * wanted,
+      grid_.count());
 }
 
 void Product::keep_right() noexcept {
@@ -250,8 +252,13 @@ void Product::multiply_entry(const Addresses& addresses, Worker& worker,
            part.first_column * right_strides.column;
   };
   if (how_ == Right::in_place) {
-    kernels::multiply_few_rows(left, strides, columns_from(), right_strides, to,
-                               row_elements, shape, worker.scratch);
+    if (right_strides.column == 1 && shape.m > kernels::streamed_rows) {
+      kernels::matmul_in_place(left, strides, columns_from(), right_strides.row,
+                               to, row_elements, shape, worker.scratch);
+    } else {
+      kernels::multiply_few_rows(left, strides, columns_from(), right_strides,
+                                 to, row_elements, shape, worker.scratch);
+    }
     return;
   }
   std::byte* const block =

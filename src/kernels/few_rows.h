@@ -11,6 +11,9 @@ namespace topos::kernels {
 
 /// The most rows of such a product.
 inline constexpr std::size_t few_rows = 16;
+/// With more rows than these, contiguous rows of b are as well read by
+/// matmul_in_place.
+inline constexpr std::size_t streamed_rows = 4;
 
 /// c [m, n] = a [m, k] b [k, n], m <= few_rows, with exactly the bits of
 /// ops/matmul_reference.h. The rows or the columns of b are contiguous: one of

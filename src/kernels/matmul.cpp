@@ -8,6 +8,7 @@
 #include "kernels/matmul.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/simd_targets.h"
 #include "kernels/targets.h"
@@ -56,10 +57,11 @@ struct Tile {
   const T* a;  // the first row's first element
   ptrdiff_t a_row;
   ptrdiff_t a_column;
-  const T* b;  // the strip's first column in the block's first packed row
+  const T* b;  // the strip's first column in the block's first row
+  ptrdiff_t b_row;
   T* c;
   ptrdiff_t c_row;
-  size_t next;     // how far from b the panel lies that is wanted next
+  ptrdiff_t next;  // how far from b the panel lies that is wanted next
   size_t depth;    // at most 512
   size_t columns;  // at most `vectors` vectors' worth
   bool add;        // to c, which holds the sum of the blocks before
@@ -97,6 +99,7 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
   const T* HWY_RESTRICT b = tile.b;
   const ptrdiff_t a_row = tile.a_row;
   const ptrdiff_t a_column = tile.a_column;
+  const ptrdiff_t b_row = tile.b_row;
   for (size_t k = tile.depth; k != 0; --k) {
     V right[vectors];
     TOPOS_UNROLL
@@ -113,10 +116,10 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
     }
     TOPOS_UNROLL
     for (size_t j = 0; j < static_cast<size_t>(vectors) * lanes; j += line) {
-      prefetch(b + tile.next + j);
+      prefetch(b + tile.next + static_cast<ptrdiff_t>(j));
     }
     a += a_column;
-    b += panel_columns<T>;
+    b += b_row;
   }
 
   TOPOS_UNROLL
@@ -234,9 +237,14 @@ void copy_columns(const T* a, ptrdiff_t a_column, size_t rows, size_t depth,
   }
 }
 
-// Contiguous rows are as good where they lie, and so is one element for all k.
-inline bool worth_copying(MatrixStrides strides) {
-  return strides.column != 1 && strides.column != 0;
+// Contiguous rows are as good where they lie, and so is what the first cache
+// holds, or one element for all k.
+template <class T>
+bool worth_copying(MatrixStrides strides, size_t depth) {
+  constexpr size_t small = 24 * 1024 / sizeof(T);
+  if (strides.column == 1 || strides.column == 0) return false;
+  return strides.row != 1 ||
+         depth * static_cast<size_t>(std::abs(strides.column)) > small;
 }
 
 // Rows that are multiplied by one panel after another: with 128 KB of a panel,
@@ -249,22 +257,24 @@ inline constexpr size_t panels_together = 2;
 
 // One row tile by a few panels.
 template <class T>
-HWY_INLINE void compute_panels(size_t rows, Tile<T> tile, const T* packed,
-                               size_t k, MatmulShape shape, Range panels) {
+HWY_INLINE void compute_panels(size_t rows, Tile<T> tile,
+                               const RightPanels<T>& right, size_t k,
+                               MatmulShape shape, Range panels) {
   T* c = tile.c;
   for (size_t p = panels.begin; p < panels.end; ++p) {
     const size_t column = p * panel_columns<T>;
-    tile.b = packed + column * shape.k + k * panel_columns<T>;
+    tile.b = right.first + static_cast<ptrdiff_t>(p) * right.panel +
+             static_cast<ptrdiff_t>(k) * right.row;
     tile.c = c + column;
-    tile.next = p + 1 < panels.end ? panel_columns<T> * shape.k : 0;
+    tile.next = p + 1 < panels.end ? right.panel : 0;
     compute_panel(rows, std::min(shape.n - column, panel_columns<T>), tile);
   }
 }
 
 template <class T>
-void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
+void multiply(const T* a, MatrixStrides a_strides, RightPanels<T> right, T* c,
               ptrdiff_t c_row_stride, MatmulShape shape, Range rows,
-              Range panels, T* scratch) {
+              Range panels, bool add, T* scratch) {
   static_assert(rows_per_chunk<T> * copied_row<T> * sizeof(T) <=
                 matmul_scratch_bytes);
   static_assert(rows_per_chunk<T> % max_rows == 0);
@@ -277,7 +287,7 @@ void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
       const T* left = a + static_cast<ptrdiff_t>(first) * a_strides.row +
                       static_cast<ptrdiff_t>(k) * a_strides.column;
       MatrixStrides strides = a_strides;
-      if (worth_copying(a_strides)) {
+      if (worth_copying<T>(a_strides, depth)) {
         if (a_strides.row == 1) {
           copy_columns(left, a_strides.column, last - first, depth, scratch);
         } else {
@@ -298,12 +308,13 @@ void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
         tile[t].c = c + static_cast<ptrdiff_t>(first + row) * c_row_stride;
         tile[t].c_row = c_row_stride;
         tile[t].depth = depth;
-        tile[t].add = k != 0;
+        tile[t].b_row = right.row;
+        tile[t].add = add || k != 0;
       }
       for (size_t p = panels.begin; p < panels.end; p += panels_together) {
         const Range group{p, std::min(panels.end, p + panels_together)};
         for (size_t t = 0; t < tiles; ++t) {
-          compute_panels(height[t], tile[t], packed, k, shape, group);
+          compute_panels(height[t], tile[t], right, k, shape, group);
         }
       }
     }
@@ -315,47 +326,53 @@ void multiply(const T* a, MatrixStrides a_strides, const T* packed, T* c,
 // Without a fused multiply-add of vectors: the definition itself.
 template <class T>
 void multiply_by_definition(const T* a, MatrixStrides a_strides,
-                            const T* packed, T* c, ptrdiff_t c_row_stride,
-                            MatmulShape shape, Range rows, Range panels) {
+                            RightPanels<T> right, T* c, ptrdiff_t c_row_stride,
+                            MatmulShape shape, Range rows, Range panels,
+                            bool add) {
   constexpr size_t width = panel_columns<T>;
   for (size_t row = rows.begin; row < rows.end; ++row) {
     const auto i = static_cast<ptrdiff_t>(row);
     for (size_t p = panels.begin; p < panels.end; ++p) {
       const size_t columns = std::min(shape.n - p * width, width);
       for (size_t j = 0; j < columns; ++j) {
-        c[i * c_row_stride + static_cast<ptrdiff_t>(p * width + j)] =
-            ops::dot_reference(a + i * a_strides.row, a_strides.column,
-                               packed + p * width * shape.k + j,
-                               static_cast<ptrdiff_t>(width), shape.k);
+        T& element =
+            c[i * c_row_stride + static_cast<ptrdiff_t>(p * width + j)];
+        const T sum = ops::dot_reference(
+            a + i * a_strides.row, a_strides.column,
+            right.first + static_cast<ptrdiff_t>(p) * right.panel + j,
+            right.row, shape.k);
+        element = add ? element + sum : sum;
       }
     }
   }
 }
 
 // Not templates: HWY_EXPORT wants plain functions.
-void multiply_f32(const float* a, MatrixStrides a_strides, const float* packed,
-                  float* c, ptrdiff_t c_row_stride, MatmulShape shape,
-                  Range rows, Range panels, void* scratch) {
+void multiply_f32(const float* a, MatrixStrides a_strides,
+                  RightPanels<float> right, float* c, ptrdiff_t c_row_stride,
+                  MatmulShape shape, Range rows, Range panels, bool add,
+                  void* scratch) {
 #if TOPOS_VECTOR_FMA
-  multiply(a, a_strides, packed, c, c_row_stride, shape, rows, panels,
+  multiply(a, a_strides, right, c, c_row_stride, shape, rows, panels, add,
            static_cast<float*>(scratch));
 #else
   static_cast<void>(scratch);
-  multiply_by_definition(a, a_strides, packed, c, c_row_stride, shape, rows,
-                         panels);
+  multiply_by_definition(a, a_strides, right, c, c_row_stride, shape, rows,
+                         panels, add);
 #endif
 }
 
 void multiply_f64(const double* a, MatrixStrides a_strides,
-                  const double* packed, double* c, ptrdiff_t c_row_stride,
-                  MatmulShape shape, Range rows, Range panels, void* scratch) {
+                  RightPanels<double> right, double* c, ptrdiff_t c_row_stride,
+                  MatmulShape shape, Range rows, Range panels, bool add,
+                  void* scratch) {
 #if HWY_NATIVE_FMA
-  multiply(a, a_strides, packed, c, c_row_stride, shape, rows, panels,
+  multiply(a, a_strides, right, c, c_row_stride, shape, rows, panels, add,
            static_cast<double*>(scratch));
 #else
   static_cast<void>(scratch);
-  multiply_by_definition(a, a_strides, packed, c, c_row_stride, shape, rows,
-                         panels);
+  multiply_by_definition(a, a_strides, right, c, c_row_stride, shape, rows,
+                         panels, add);
 #endif
 }
 
@@ -372,39 +389,89 @@ HWY_EXPORT(multiply_f64);
 
 namespace {
 
+void run(const float* a, MatrixStrides a_strides, RightPanels<float> right,
+         float* c, std::ptrdiff_t c_row, MatmulShape shape, Range rows,
+         Range panels, bool add, void* scratch) {
+  HWY_DYNAMIC_DISPATCH(multiply_f32)
+  (a, a_strides, right, c, c_row, shape, rows, panels, add, scratch);
+}
+
+void run(const double* a, MatrixStrides a_strides, RightPanels<double> right,
+         double* c, std::ptrdiff_t c_row, MatmulShape shape, Range rows,
+         Range panels, bool add, void* scratch) {
+  HWY_DYNAMIC_DISPATCH(multiply_f64)
+  (a, a_strides, right, c, c_row, shape, rows, panels, add, scratch);
+}
+
 // No terms: +0 everywhere.
 template <class T>
-void clear(T* c, std::ptrdiff_t c_row_stride, std::size_t n, Range rows,
+void clear(T* c, std::ptrdiff_t c_row, std::size_t n, Range rows,
            Range panels) {
   const std::size_t first = panels.begin * panel_columns<T>;
   const std::size_t last = std::min(n, panels.end * panel_columns<T>);
   for (std::size_t row = rows.begin; row < rows.end; ++row) {
-    T* to = c + static_cast<std::ptrdiff_t>(row) * c_row_stride;
+    T* to = c + static_cast<std::ptrdiff_t>(row) * c_row;
     std::fill(to + first, to + last, T{0});
   }
 }
 
 }  // namespace
 
-void matmul_packed(const float* a, MatrixStrides a_strides, const float* packed,
-                   float* c, std::ptrdiff_t c_row_stride, MatmulShape shape,
-                   Range rows, Range panels, void* scratch) {
+template <std::floating_point T>
+void matmul_packed(const T* a, MatrixStrides a_strides, const T* packed, T* c,
+                   std::ptrdiff_t c_row, MatmulShape shape, Range rows,
+                   Range panels, void* scratch) {
   if (rows.begin >= rows.end || panels.begin >= panels.end) return;
-  if (shape.k == 0) return clear(c, c_row_stride, shape.n, rows, panels);
+  if (shape.k == 0) return clear(c, c_row, shape.n, rows, panels);
   apply_target_cap();
-  HWY_DYNAMIC_DISPATCH(multiply_f32)
-  (a, a_strides, packed, c, c_row_stride, shape, rows, panels, scratch);
+  constexpr auto width = static_cast<std::ptrdiff_t>(panel_columns<T>);
+  run(a, a_strides,
+      {packed, width * static_cast<std::ptrdiff_t>(shape.k), width}, c, c_row,
+      shape, rows, panels, false, scratch);
 }
 
-void matmul_packed(const double* a, MatrixStrides a_strides,
-                   const double* packed, double* c, std::ptrdiff_t c_row_stride,
-                   MatmulShape shape, Range rows, Range panels, void* scratch) {
-  if (rows.begin >= rows.end || panels.begin >= panels.end) return;
-  if (shape.k == 0) return clear(c, c_row_stride, shape.n, rows, panels);
+template <std::floating_point T>
+void matmul_in_place(const T* a, MatrixStrides a_strides, const T* b,
+                     std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                     MatmulShape shape, void* scratch) {
+  constexpr std::size_t width = panel_columns<T>;
+  const Range rows{0, shape.m};
+  if (shape.m == 0 || shape.n == 0) return;
+  if (shape.k == 0)
+    return clear(c, c_row, shape.n, rows, all_panels<T>(shape.n));
   apply_target_cap();
-  HWY_DYNAMIC_DISPATCH(multiply_f64)
-  (a, a_strides, packed, c, c_row_stride, shape, rows, panels, scratch);
+  const std::size_t whole = shape.n / width;
+  if (whole > 0) {
+    run(a, a_strides, {b, static_cast<std::ptrdiff_t>(width), b_row}, c, c_row,
+        shape, rows, {0, whole}, false, scratch);
+  }
+  const std::size_t rest = shape.n - whole * width;
+  if (rest == 0) return;
+  // Vectors would read past its columns: a block of it is packed at a time.
+  T* const block = static_cast<T*>(scratch) +
+                   in_place_rows * (ops::matmul_block + 64 / sizeof(T));
+  for (std::size_t k = 0; k < shape.k; k += ops::matmul_block) {
+    const std::size_t depth = std::min(ops::matmul_block, shape.k - k);
+    pack_right(block,
+               b + static_cast<std::ptrdiff_t>(k) * b_row +
+                   static_cast<std::ptrdiff_t>(whole * width),
+               {b_row, 1}, depth, rest, {0, 1});
+    run(a + static_cast<std::ptrdiff_t>(k) * a_strides.column, a_strides,
+        {block, 0, static_cast<std::ptrdiff_t>(width)}, c + whole * width,
+        c_row, {shape.m, rest, depth}, rows, {0, 1}, k > 0, scratch);
+  }
 }
+
+#define TOPOS_INSTANTIATE(T)                                             \
+  template void matmul_packed(const T*, MatrixStrides, const T*, T*,     \
+                              std::ptrdiff_t, MatmulShape, Range, Range, \
+                              void*);                                    \
+  template void matmul_in_place(const T*, MatrixStrides, const T*,       \
+                                std::ptrdiff_t, T*, std::ptrdiff_t,      \
+                                MatmulShape, void*)
+TOPOS_INSTANTIATE(float);
+TOPOS_INSTANTIATE(double);
+#undef TOPOS_INSTANTIATE
 
 }  // namespace topos::kernels
 

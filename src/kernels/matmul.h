@@ -70,16 +70,33 @@ void pack_right(double* packed, const double* b, MatrixStrides b_strides,
 
 /// The bytes of scratch that one call of matmul_packed may use, whatever the
 /// shape; align it to 64 bytes for speed. Each thread brings its own.
-inline constexpr std::size_t matmul_scratch_bytes = 416 * 1024;
+inline constexpr std::size_t matmul_scratch_bytes = 544 * 1024;
+
+/// Panels of a right operand, packed or where they lie: how far a panel is from
+/// the one before, and a row of one.
+template <std::floating_point T>
+struct RightPanels {
+  const T* first;
+  std::ptrdiff_t panel;
+  std::ptrdiff_t row;
+};
 
 /// The elements of c [m, n] in `rows` and in the columns of `panels`; nothing
 /// else of c is read or written. c is row-major with a row stride in elements
-/// and overlaps no operand.
-void matmul_packed(const float* a, MatrixStrides a_strides, const float* packed,
-                   float* c, std::ptrdiff_t c_row_stride, MatmulShape shape,
-                   Range rows, Range panels, void* scratch);
-void matmul_packed(const double* a, MatrixStrides a_strides,
-                   const double* packed, double* c, std::ptrdiff_t c_row_stride,
-                   MatmulShape shape, Range rows, Range panels, void* scratch);
+/// and overlaps no operand. For f32 and f64.
+template <std::floating_point T>
+void matmul_packed(const T* a, MatrixStrides a_strides, const T* packed, T* c,
+                   std::ptrdiff_t c_row, MatmulShape shape, Range rows,
+                   Range panels, void* scratch);
+
+/// The most rows of a product that is worth reading b where it lies.
+inline constexpr std::size_t in_place_rows = 96;
+
+/// The whole of c [m, n], m <= in_place_rows, without packing b, whose rows are
+/// contiguous. For f32 and f64.
+template <std::floating_point T>
+void matmul_in_place(const T* a, MatrixStrides a_strides, const T* b,
+                     std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                     MatmulShape shape, void* scratch);
 
 }  // namespace topos::kernels

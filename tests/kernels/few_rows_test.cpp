@@ -41,6 +41,30 @@ void check(MatmulShape shape, Layout left, Layout right, Values kind) {
   });
 }
 
+/// The same by matmul_in_place, which reads contiguous rows.
+template <class T>
+void check_in_place(MatmulShape shape, Layout left, Layout right, Values kind) {
+  TOPOS_SHOW_SEED();
+  SCOPED_TRACE(testing::Message()
+               << shape.m << " x " << shape.k << " x " << shape.n
+               << ", layouts " << static_cast<int>(left) << ' '
+               << static_cast<int>(right) << ", " << sizeof(T) << " bytes");
+  std::mt19937 random(test::seed());
+  const auto a = matrix<T>(random, shape.m, shape.k, left, kind);
+  const auto b = matrix<T>(random, shape.k, shape.n, right, kind);
+  ASSERT_EQ(b.strides.column, 1);
+  const std::vector<T> expected = test::reference(a, b, shape);
+  on_every_target([&] {
+    Buffer<T> scratch(matmul_scratch_bytes);
+    std::vector<T> c(shape.m * (shape.n + 2), T{-7});
+    matmul_in_place(a.data(), a.strides, b.data(), b.strides.row, c.data(),
+                    static_cast<std::ptrdiff_t>(shape.n + 2), shape,
+                    scratch.data());
+    scratch.check();
+    expect_same_bits(c, expected);
+  });
+}
+
 template <class T>
 class FewRows : public testing::Test {};
 using Types = testing::Types<float, double>;
@@ -63,6 +87,28 @@ TYPED_TEST(FewRows, BlocksOfTheInnerExtent) {
         check<TypeParam>({m, 37, k}, Layout::rows, right, Values::ordinary);
       }
     }
+  }
+}
+
+TYPED_TEST(FewRows, InPlaceOfEveryHeightAndWidth) {
+  for (const std::size_t m : {0, 1, 2, 5, 6, 7, 13, 64, 95, 96}) {
+    for (const std::size_t n : {0, 1, 16, 31, 32, 33, 63, 64, 65, 130}) {
+      check_in_place<TypeParam>({m, n, 9}, Layout::rows, Layout::rows,
+                                Values::special);
+    }
+  }
+}
+
+TYPED_TEST(FewRows, InPlaceOfEveryLayoutAndBlock) {
+  for (const Layout left :
+       {Layout::rows, Layout::columns, Layout::padded, Layout::spread,
+        Layout::reversed, Layout::same_row, Layout::same_column}) {
+    for (const std::size_t k : {0, 1, 511, 512, 513, 1025}) {
+      check_in_place<TypeParam>({in_place_rows, 75, k}, left, Layout::padded,
+                                Values::ordinary);
+    }
+    check_in_place<TypeParam>({7, 75, 11}, left, Layout::same_row,
+                              Values::wild);
   }
 }
 

@@ -336,7 +336,7 @@ StablehloModule emit_stablehlo(const Plan& plan, EmitOptions options,
   // Not in f64, which not every device has.
   std::optional<engines::Program> widened;
   if (engines::has_halves(*program)) {
-    program = &widened.emplace(widen(*program, f32));
+    program = &widened.emplace(widen(*program, {.sums = f32}));
   }
   return Emission(*program, lowered.recorded, std::move(options)).module();
 }

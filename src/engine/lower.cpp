@@ -27,7 +27,8 @@ Plan Network::lower(const Entry& entry, Site site) const {
     note("simplify", plan->simplified);
     if (engines::has_halves(plan->simplified)) {
       plan->narrow = std::move(plan->simplified);
-      plan->simplified = engines::widen(*plan->narrow, f64);
+      plan->simplified =
+          engines::widen(*plan->narrow, {.products_widen = true});
       note("widen", plan->simplified);
     }
     plan->grouping = engines::group(plan->simplified);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/few_rows.h"
 #include "topos/error.h"
@@ -64,8 +65,10 @@ Rectangle TileGrid::tile(std::int64_t index) const {
 }
 
 Product::Product(const Access& left, const Access& right, DType dtype,
-                 std::int64_t rows, std::int64_t columns, bool whole_rows)
+                 DType right_dtype, std::int64_t rows, std::int64_t columns,
+                 bool whole_rows)
     : dtype_(dtype),
+      right_dtype_(right_dtype),
       left_(left.root),
       right_(right.root),
       left_layout_(left.layout),
@@ -104,8 +107,12 @@ void Product::choose_tiles(bool whole_rows) {
     return m_ <= static_cast<std::int64_t>(m);
   };
   const Strides& strides = right_layout_.strides;
-  if ((at_most(kernels::in_place_rows) && strides[-1] == 1) ||
-      (at_most(kernels::few_rows) && strides[-2] == 1)) {
+  const bool is_wide = right_dtype_ == dtype_;
+  using kernels::streamed_rows;
+  if ((strides[-1] == 1 &&
+       at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
+      (strides[-2] == 1 &&
+       at_most(is_wide ? kernels::few_rows : streamed_rows))) {
     how_ = Right::in_place;
   } else if (whole_rows) {
     how_ = Right::ahead;
@@ -128,7 +135,7 @@ void Product::choose_tiles(bool whole_rows) {
   }
   if (how_ == Right::in_place) {
     // Few rows: long pieces of the right operand's rows, read as streams.
-    const bool streams = at_most(kernels::streamed_rows);
+    const bool streams = at_most(streamed_rows);
     const std::int64_t piece = std::clamp<std::int64_t>(
         columns / wanted_tiles, streams ? 256 : 128, streams ? 2048 : 384);
     const std::int64_t pieces = quotient(columns, piece);
@@ -168,7 +175,7 @@ std::int64_t Product::parts(int threads) const noexcept {
 }
 
 void Product::keep_right() noexcept {
-  if (how_ == Right::in_place) return;
+  if (how_ == Right::in_place || right_dtype_ != dtype_) return;
   how_ = Right::ahead;
   keeps_right_ = true;
 }
@@ -200,15 +207,28 @@ std::size_t Product::panel_count() const noexcept {
                                   (shared_right_ ? 1 : grid_.rows / m_));
 }
 
-template <class T>
-const T* Product::right_matrix(const Addresses& addresses,
+template <class F>
+void Product::visit_types(F&& f) const {
+  if (dtype_ == f64) {
+    f.template operator()<double, double>();
+  } else if (right_dtype_ == bf16) {
+    f.template operator()<float, BFloat16>();
+  } else if (right_dtype_ == f16) {
+    f.template operator()<float, Float16>();
+  } else {
+    f.template operator()<float, float>();
+  }
+}
+
+template <class S>
+const S* Product::right_matrix(const Addresses& addresses,
                                std::int64_t entry) const {
-  return reinterpret_cast<const T*>(addresses[right_]) +
+  return reinterpret_cast<const S*>(addresses[right_]) +
          (shared_right_ ? right_layout_.offset
                         : position_of(leading(right_layout_), entry));
 }
 
-template <class T>
+template <class T, class S>
 void Product::pack_as(const Addresses& addresses, std::byte* packed,
                       kernels::Range panels) const {
   const auto each = static_cast<std::size_t>(entry_panels());
@@ -219,7 +239,7 @@ void Product::pack_as(const Addresses& addresses, std::byte* packed,
         std::min(each, first + (panels.end - panels.begin));
     kernels::pack_right(
         reinterpret_cast<T*>(packed + entry * entry_bytes_),
-        right_matrix<T>(addresses, static_cast<std::int64_t>(entry)),
+        right_matrix<S>(addresses, static_cast<std::int64_t>(entry)),
         matrix(right_layout_), static_cast<std::size_t>(k_),
         static_cast<std::size_t>(grid_.columns), {first, last});
     panels.begin += last - first;
@@ -228,14 +248,11 @@ void Product::pack_as(const Addresses& addresses, std::byte* packed,
 
 void Product::pack(const Addresses& addresses, std::byte* packed,
                    kernels::Range panels) const {
-  if (dtype_ == f32) {
-    pack_as<float>(addresses, packed, panels);
-  } else {
-    pack_as<double>(addresses, packed, panels);
-  }
+  visit_types(
+      [&]<class T, class S>() { pack_as<T, S>(addresses, packed, panels); });
 }
 
-template <class T>
+template <class T, class S>
 void Product::multiply_entry(const Addresses& addresses, Worker& worker,
                              std::int64_t entry, const Rectangle& part, T* to,
                              std::int64_t row_elements) const {
@@ -248,17 +265,20 @@ void Product::multiply_entry(const Addresses& addresses, Worker& worker,
                                    static_cast<std::size_t>(k_)};
   const kernels::MatrixStrides right_strides = matrix(right_layout_);
   const auto columns_from = [&] {
-    return right_matrix<T>(addresses, entry) +
+    return right_matrix<S>(addresses, entry) +
            part.first_column * right_strides.column;
   };
   if (how_ == Right::in_place) {
-    if (right_strides.column == 1 && shape.m > kernels::streamed_rows) {
-      kernels::matmul_in_place(left, strides, columns_from(), right_strides.row,
-                               to, row_elements, shape, worker.scratch);
-    } else {
-      kernels::multiply_few_rows(left, strides, columns_from(), right_strides,
-                                 to, row_elements, shape, worker.scratch);
+    if constexpr (std::is_same_v<T, S>) {
+      if (right_strides.column == 1 && shape.m > kernels::streamed_rows) {
+        kernels::matmul_in_place(left, strides, columns_from(),
+                                 right_strides.row, to, row_elements, shape,
+                                 worker.scratch);
+        return;
+      }
     }
+    kernels::multiply_few_rows(left, strides, columns_from(), right_strides, to,
+                               row_elements, shape, worker.scratch);
     return;
   }
   std::byte* const block =
@@ -285,7 +305,7 @@ void Product::multiply_entry(const Addresses& addresses, Worker& worker,
                          worker.scratch);
 }
 
-template <class T>
+template <class T, class S>
 void Product::multiply_as(const Addresses& addresses, Worker& worker,
                           const Rectangle& tile, T* to,
                           std::int64_t row_elements) const {
@@ -294,7 +314,7 @@ void Product::multiply_as(const Addresses& addresses, Worker& worker,
   while (left > 0) {
     const std::int64_t entry = part.first_row / m_;
     part.rows = std::min(left, (entry + 1) * m_ - part.first_row);
-    multiply_entry(addresses, worker, entry, part, to, row_elements);
+    multiply_entry<T, S>(addresses, worker, entry, part, to, row_elements);
     to += part.rows * row_elements;
     part.first_row += part.rows;
     left -= part.rows;
@@ -304,13 +324,10 @@ void Product::multiply_as(const Addresses& addresses, Worker& worker,
 void Product::multiply(const Addresses& addresses, Worker& worker,
                        const Rectangle& tile, std::byte* to,
                        std::int64_t row_elements) const {
-  if (dtype_ == f32) {
-    multiply_as(addresses, worker, tile, reinterpret_cast<float*>(to),
-                row_elements);
-  } else {
-    multiply_as(addresses, worker, tile, reinterpret_cast<double*>(to),
-                row_elements);
-  }
+  visit_types([&]<class T, class S>() {
+    multiply_as<T, S>(addresses, worker, tile, reinterpret_cast<T*>(to),
+                      row_elements);
+  });
 }
 
 }  // namespace topos::engines

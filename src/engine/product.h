@@ -48,11 +48,14 @@ struct TileGrid {
 
 class Product {
  public:
+  /// \param dtype          of the left operand and the result
+  /// \param right_dtype    the same, or one of 16 bits that is widened to it
   /// \param rows, columns  of the result, all leading axes being rows
   /// \param whole_rows     whether tiles have to hold whole rows
   /// \throws RuntimeError  the packed operand would not fit memory
   Product(const Access& left, const Access& right, DType dtype,
-          std::int64_t rows, std::int64_t columns, bool whole_rows);
+          DType right_dtype, std::int64_t rows, std::int64_t columns,
+          bool whole_rows);
 
   std::uint32_t left() const noexcept { return left_; }
   std::uint32_t right() const noexcept { return right_; }
@@ -65,7 +68,7 @@ class Product {
   std::int64_t parts(int threads) const noexcept;
 
   /// From now on the right operand is packed ahead, for as long as it does not
-  /// change; unless packing it does not pay.
+  /// change; unless packing it does not pay, or would double its memory.
   void keep_right() noexcept;
   bool keeps_right() const noexcept { return keeps_right_; }
 
@@ -100,21 +103,25 @@ class Product {
 
   void choose_tiles(bool whole_rows);
   std::int64_t entry_panels() const noexcept;
-  template <class T>
+  /// Calls f<T, S>() with the types of the result and of the right operand.
+  template <class F>
+  void visit_types(F&& f) const;
+  template <class T, class S>
   void pack_as(const Addresses& addresses, std::byte* packed,
                kernels::Range panels) const;
-  template <class T>
-  const T* right_matrix(const Addresses& addresses, std::int64_t entry) const;
-  template <class T>
+  template <class S>
+  const S* right_matrix(const Addresses& addresses, std::int64_t entry) const;
+  template <class T, class S>
   void multiply_as(const Addresses& addresses, Worker& worker,
                    const Rectangle& tile, T* to,
                    std::int64_t row_elements) const;
-  template <class T>
+  template <class T, class S>
   void multiply_entry(const Addresses& addresses, Worker& worker,
                       std::int64_t entry, const Rectangle& part, T* to,
                       std::int64_t row_elements) const;
 
   DType dtype_;
+  DType right_dtype_;
   std::uint32_t left_;  // nodes
   std::uint32_t right_;
   Layout left_layout_;

@@ -43,11 +43,18 @@ Program without_dead(const Program& program);
 /// Whether a value of it is of bf16 or f16.
 bool has_halves(const Program& program);
 
+/// How 16-bit types are widened.
+struct Widen {
+  /// What sums are accumulated in: f64, as they are defined, or f32.
+  DType sums = f64;
+  /// Right operands of f32 products stay of 16 bits: who computes the product
+  /// widens them. Then nodes that nothing needs are left out.
+  bool products_widen = false;
+};
+
 /// The same with operations on 16-bit types as wider ones between casts: what
 /// is left of 16 bits is moved or cast. Labels keep their nodes.
-///
-/// \param sums  what sums are accumulated in: f64, as they are defined, or f32
-Program widen(const Program& program, DType sums);
+Program widen(const Program& program, Widen how);
 
 /// The rewrites that keep bits, common subexpressions, folding of constants.
 Program simplify(const Program& program);

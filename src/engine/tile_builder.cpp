@@ -106,8 +106,9 @@ class TileProgram::Builder {
     const Node& node = program_.list.nodes[found->node];
     const auto operands = program_.list.operands(node);
     tile_.product_.emplace(accesses_[operands[0]], accesses_[operands[1]],
-                           node.type.dtype, group_.rows, group_.columns,
-                           needs_whole_rows());
+                           node.type.dtype,
+                           program_.list.nodes[operands[1]].type.dtype,
+                           group_.rows, group_.columns, needs_whole_rows());
     if (stays_[tile_.product_->right()]) tile_.product_->keep_right();
     tile_.grid_ = tile_.product_->grid();
     tile_.cost_ += tile_.product_->cost();

@@ -18,7 +18,7 @@ using graph::Node;
 
 class Widener {
  public:
-  Widener(const Program& from, DType sums) : from_(from), sums_(sums) {
+  Widener(const Program& from, Widen how) : from_(from), how_(how) {
     result_.list.tape = from.list.tape;
   }
 
@@ -62,10 +62,14 @@ class Widener {
       operands.push_back(moved_[operand]);
       types.push_back(from_.list.nodes[operand].type);
     }
-    const auto widening = ops::widening(node.op, types, sums_);
+    const auto widening = ops::widening(node.op, types, how_.sums);
+    const bool is_product =
+        how_.products_widen && std::holds_alternative<ops::Matmul>(node.op) &&
+        (widening ? widening->dtype : node.type.dtype) == f32;
+    if (is_product) operands[1] = narrow(operands[1], i);
     if (!widening) return append(result_, node, operands, from_.origin[i]);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (is_half(types[k].dtype)) {
+      if (is_half(types[k].dtype) && !(is_product && k == 1)) {
         operands[k] = widened(operands[k], widening->dtype, node, i);
       }
     }
@@ -73,6 +77,24 @@ class Widener {
     wide.type = widening->result;
     const std::uint32_t id = append(result_, wide, operands, from_.origin[i]);
     return is_half(node.type.dtype) ? cast(id, node.type.dtype, node, i) : id;
+  }
+
+  /// The value that this one is widened from, through what only moves
+  /// elements; itself if there is none.
+  std::uint32_t narrow(std::uint32_t id, std::uint32_t i) {
+    const Node node = result_.list.nodes[id];
+    if (node.kind != Kind::operation || node.operand_count != 1) return id;
+    const std::uint32_t x = result_.list.operands(node)[0];
+    const Type& type = result_.list.nodes[x].type;
+    if (std::holds_alternative<ops::Cast>(node.op)) {
+      return is_half(type.dtype) && node.type.dtype == f32 ? x : id;
+    }
+    if (ops::widening(node.op, {{{bf16, type.shape}}})) return id;
+    const std::uint32_t source = narrow(x, i);
+    if (source == x) return id;
+    Node moved = node;
+    moved.type.dtype = result_.list.nodes[source].type.dtype;
+    return append(result_, moved, {{source}}, from_.origin[i]);
   }
 
   /// One cast of a value, however many operations read it.
@@ -101,7 +123,7 @@ class Widener {
   }
 
   const Program& from_;
-  DType sums_;
+  Widen how_;
   Program result_;
   std::vector<std::uint32_t> moved_;
   /// The first node that each one became, and the end.
@@ -118,8 +140,9 @@ bool has_halves(const Program& program) {
   return false;
 }
 
-Program widen(const Program& program, DType sums) {
-  return Widener(program, sums).run();
+Program widen(const Program& program, Widen how) {
+  const Program wide = Widener(program, how).run();
+  return how.products_widen ? without_dead(wide) : wide;
 }
 
 }  // namespace topos::engines

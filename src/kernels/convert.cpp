@@ -15,6 +15,8 @@
 // After foreach_target, or it would be compiled for one target only.
 #include <hwy/highway.h>
 
+#include "kernels/widen-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
 namespace {
@@ -23,12 +25,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::size_t;
 
 using Floats = hn::ScalableTag<float>;
-using Words = hn::RebindToUnsigned<Floats>;
+using Words = WordTag;
 using Integers = hn::RebindToSigned<Floats>;
 using Shorts = hn::Rebind<std::uint16_t, Floats>;
-using Word = hn::Vec<Words>;
-
-HWY_INLINE Word word(std::uint32_t x) { return hn::Set(Words(), x); }
 
 // The word rounded at bit `low`, to nearest even; the lower bits are to be
 // dropped. A carry goes to the exponent.
@@ -71,27 +70,6 @@ HWY_INLINE Word narrowed_to_f16(Word x) {
   Word result = hn::IfThenElse(exceeds(0x387FFFFF), normal, subnormal);
   result = hn::IfThenElse(exceeds(0x7F800000), nan, result);
   return hn::Or(result, hn::And(hn::ShiftRight<16>(x), word(0x8000)));
-}
-
-HWY_INLINE Word widened_from_bf16(Word x) { return hn::ShiftLeft<16>(x); }
-
-HWY_INLINE Word widened_from_f16(Word x) {
-  const Words d;
-  const Integers i;
-  const Word size = hn::And(x, word(0x7FFF));
-  const auto exceeds = [&](std::int32_t bound) {
-    return hn::RebindMask(d, hn::Gt(hn::BitCast(i, size), hn::Set(i, bound)));
-  };
-  const Word bias = word(112u << 23);
-  const Word normal = hn::Add(hn::ShiftLeft<13>(size), bias);
-  // 2^-14 (1 + size / 1024) - 2^-14, exactly.
-  const Word least = word(0x38800000);
-  const Word subnormal = hn::BitCast(
-      d, hn::Sub(hn::BitCast(Floats(), hn::Or(hn::ShiftLeft<13>(size), least)),
-                 hn::BitCast(Floats(), least)));
-  Word result = hn::IfThenElse(exceeds(0x3FF), normal, subnormal);
-  result = hn::IfThenElse(exceeds(0x7BFF), hn::Add(normal, bias), result);
-  return hn::Or(result, hn::ShiftLeft<16>(hn::And(x, word(0x8000))));
 }
 
 template <class Half, class F>

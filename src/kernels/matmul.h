@@ -18,6 +18,7 @@
 #include <cstddef>
 
 #include "ops/matmul_reference.h"
+#include "topos/half.h"
 
 namespace topos::kernels {
 
@@ -62,8 +63,12 @@ constexpr std::size_t packed_right_bytes(std::size_t k, std::size_t n) {
 }
 
 /// Packs the panels in `panels` of b [k, n]; threads may take one range each.
-/// The last panel's padding becomes +0.
+/// The last panel's padding becomes +0. 16-bit types are widened.
 void pack_right(float* packed, const float* b, MatrixStrides b_strides,
+                std::size_t k, std::size_t n, Range panels);
+void pack_right(float* packed, const BFloat16* b, MatrixStrides b_strides,
+                std::size_t k, std::size_t n, Range panels);
+void pack_right(float* packed, const Float16* b, MatrixStrides b_strides,
                 std::size_t k, std::size_t n, Range panels);
 void pack_right(double* packed, const double* b, MatrixStrides b_strides,
                 std::size_t k, std::size_t n, Range panels);

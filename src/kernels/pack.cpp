@@ -15,6 +15,7 @@
 
 #include "kernels/simd-inl.h"
 #include "kernels/transpose-inl.h"
+#include "kernels/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -25,8 +26,8 @@ using std::ptrdiff_t;
 using std::size_t;
 
 // Rows of `columns` contiguous elements.
-template <class T>
-void pack_contiguous(T* HWY_RESTRICT to, const T* from, ptrdiff_t row_stride,
+template <class T, class S>
+void pack_contiguous(T* HWY_RESTRICT to, const S* from, ptrdiff_t row_stride,
                      size_t rows, size_t columns) {
   const hn::ScalableTag<T> d;
   constexpr size_t lanes = hn::MaxLanes(decltype(d)());
@@ -35,15 +36,15 @@ void pack_contiguous(T* HWY_RESTRICT to, const T* from, ptrdiff_t row_stride,
     if (columns == width) {
       TOPOS_UNROLL
       for (size_t j = 0; j < width; j += lanes) {
-        hn::StoreU(hn::LoadU(d, from + j), d, to + j);
+        hn::StoreU(load_wide(d, from + j), d, to + j);
       }
     } else {
       for (size_t j = 0; j < width; j += lanes) {
         auto v = hn::Zero(d);
         if (j + lanes <= columns) {
-          v = hn::LoadU(d, from + j);
+          v = load_wide(d, from + j);
         } else if (j < columns) {
-          v = load_first(d, from + j, columns - j);
+          v = load_wide_first(d, from + j, columns - j);
         }
         hn::StoreU(v, d, to + j);
       }
@@ -53,12 +54,12 @@ void pack_contiguous(T* HWY_RESTRICT to, const T* from, ptrdiff_t row_stride,
   }
 }
 
-template <class T>
-void pack_any(T* HWY_RESTRICT to, const T* from, MatrixStrides strides,
+template <class T, class S>
+void pack_any(T* HWY_RESTRICT to, const S* from, MatrixStrides strides,
               size_t rows, size_t columns) {
   constexpr size_t width = panel_columns<T>;
   for (size_t row = 0; row < rows; ++row) {
-    const T* x = from + static_cast<ptrdiff_t>(row) * strides.row;
+    const S* x = from + static_cast<ptrdiff_t>(row) * strides.row;
     for (size_t j = 0; j < columns; ++j, x += strides.column) to[j] = *x;
     std::fill(to + columns, to + width, T{0});
     to += width;
@@ -102,6 +103,26 @@ void pack_transposed(T* HWY_RESTRICT to, const T* from, ptrdiff_t column_stride,
   }
 }
 
+// The same of another type: pieces of the columns are widened first.
+template <class T, class S>
+void pack_transposed(T* HWY_RESTRICT to, const S* from, ptrdiff_t column_stride,
+                     size_t rows, size_t columns) {
+  constexpr size_t width = panel_columns<T>;
+  constexpr size_t piece = 64;
+  HWY_ALIGN T wide[width * piece];
+  for (size_t next = 0; next < rows; next += piece) {
+    // A short rest is turned together with rows before it.
+    const size_t row = rows > piece ? std::min(next, rows - piece) : 0;
+    const size_t count = std::min(piece, rows);
+    for (size_t j = 0; j < columns; ++j) {
+      widen_all(from + static_cast<ptrdiff_t>(j) * column_stride + row,
+                wide + j * piece, count);
+    }
+    pack_transposed(to + row * width, wide, static_cast<ptrdiff_t>(piece),
+                    count, columns);
+  }
+}
+
 #endif
 
 // Rows at a time: panels side by side, so that the source is read along its
@@ -117,8 +138,8 @@ HWY_INLINE void for_rows(size_t k, size_t at_once, Body body) {
   }
 }
 
-template <class T>
-void pack(T* packed, const T* b, MatrixStrides strides, size_t k, size_t n,
+template <class T, class S>
+void pack(T* packed, const S* b, MatrixStrides strides, size_t k, size_t n,
           Range panels) {
   constexpr size_t width = panel_columns<T>;
   const auto to = [&](size_t p, size_t row) {
@@ -152,7 +173,18 @@ void pack(T* packed, const T* b, MatrixStrides strides, size_t k, size_t n,
   });
 }
 
+// Not templates: HWY_EXPORT wants plain functions.
 void pack_f32(float* packed, const float* b, MatrixStrides strides, size_t k,
+              size_t n, Range panels) {
+  pack(packed, b, strides, k, n, panels);
+}
+
+void pack_bf16(float* packed, const BFloat16* b, MatrixStrides strides,
+               size_t k, size_t n, Range panels) {
+  pack(packed, b, strides, k, n, panels);
+}
+
+void pack_f16(float* packed, const Float16* b, MatrixStrides strides, size_t k,
               size_t n, Range panels) {
   pack(packed, b, strides, k, n, panels);
 }
@@ -171,12 +203,26 @@ HWY_AFTER_NAMESPACE();
 namespace topos::kernels {
 
 HWY_EXPORT(pack_f32);
+HWY_EXPORT(pack_bf16);
+HWY_EXPORT(pack_f16);
 HWY_EXPORT(pack_f64);
 
 void pack_right(float* packed, const float* b, MatrixStrides b_strides,
                 std::size_t k, std::size_t n, Range panels) {
   apply_target_cap();
   HWY_DYNAMIC_DISPATCH(pack_f32)(packed, b, b_strides, k, n, panels);
+}
+
+void pack_right(float* packed, const BFloat16* b, MatrixStrides b_strides,
+                std::size_t k, std::size_t n, Range panels) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(pack_bf16)(packed, b, b_strides, k, n, panels);
+}
+
+void pack_right(float* packed, const Float16* b, MatrixStrides b_strides,
+                std::size_t k, std::size_t n, Range panels) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(pack_f16)(packed, b, b_strides, k, n, panels);
 }
 
 void pack_right(double* packed, const double* b, MatrixStrides b_strides,

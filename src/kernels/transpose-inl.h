@@ -12,6 +12,9 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/simd-inl.h"
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -67,6 +70,35 @@ HWY_INLINE void rows_of_columns(D d, const double* const* column,
   const V r1 = blocks_of_columns(d, column + 1, row);
   rows[0] = hn::InterleaveLower(d, r0, r1);
   rows[1] = hn::InterleaveUpper(d, r0, r1);
+}
+
+template <class D, class V>
+HWY_INLINE void rows_of_columns(D d, const std::uint16_t* const* column,
+                                std::size_t row, V (&rows)[8]) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RepartitionToWide<D> d2;
+  const hn::RepartitionToWide<decltype(d2)> d4;
+  hn::Vec<decltype(d2)> low2[4];  // of two columns each, rows [0, 4)
+  hn::Vec<decltype(d2)> high2[4];
+  TOPOS_UNROLL
+  for (std::size_t i = 0; i < 4; ++i) {
+    const V even = blocks_of_columns(d, column + 2 * i, row);
+    const V odd = blocks_of_columns(d, column + 2 * i + 1, row);
+    low2[i] = hn::BitCast(d2, hn::InterleaveLower(d, even, odd));
+    high2[i] = hn::BitCast(d2, hn::InterleaveUpper(d, even, odd));
+  }
+  const auto turn = [&](const auto(&x)[4], std::size_t first) {
+    const auto low01 = hn::BitCast(d4, hn::InterleaveLower(d2, x[0], x[1]));
+    const auto low23 = hn::BitCast(d4, hn::InterleaveLower(d2, x[2], x[3]));
+    const auto high01 = hn::BitCast(d4, hn::InterleaveUpper(d2, x[0], x[1]));
+    const auto high23 = hn::BitCast(d4, hn::InterleaveUpper(d2, x[2], x[3]));
+    rows[first] = hn::BitCast(d, hn::InterleaveLower(d4, low01, low23));
+    rows[first + 1] = hn::BitCast(d, hn::InterleaveUpper(d4, low01, low23));
+    rows[first + 2] = hn::BitCast(d, hn::InterleaveLower(d4, high01, high23));
+    rows[first + 3] = hn::BitCast(d, hn::InterleaveUpper(d4, high01, high23));
+  };
+  turn(low2, 0);
+  turn(high2, 4);
 }
 
 }  // namespace topos::kernels::HWY_NAMESPACE

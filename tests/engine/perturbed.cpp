@@ -391,7 +391,8 @@ Tensor computed(const ops::Any& any, const Type& type,
 std::vector<Tensor> perturbed(const Network& network, const Plan& plan,
                               Feeds feeds, std::uint64_t seed) {
   // XLA, too, is given 16-bit arithmetic as f32 between casts.
-  const Program program = engines::widen(plan.lowered()->recorded, f32);
+  const Program program =
+      engines::widen(plan.lowered()->recorded, {.sums = f32});
   const graph::Graph& list = program.list;
   engines::FeedTable table(program);
   table.bind(feeds);

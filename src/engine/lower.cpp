@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/lowered_plan.h"
+#include "kernels/bf16_dot.h"
 #include "math/float_environment.h"
 #include "ops/at_line.h"
 #include "ops/evaluate.h"
@@ -27,8 +28,10 @@ Plan Network::lower(const Entry& entry, Site site) const {
     note("simplify", plan->simplified);
     if (engines::has_halves(plan->simplified)) {
       plan->narrow = std::move(plan->simplified);
-      plan->simplified =
-          engines::widen(*plan->narrow, {.products_widen = true});
+      const bool is_fast = entry.numerics() == Numerics::fast;
+      plan->simplified = engines::widen(
+          *plan->narrow, {.products_widen = true,
+                          .dots_bf16 = is_fast && kernels::bf16_dot_pays()});
       note("widen", plan->simplified);
     }
     plan->grouping = engines::group(plan->simplified);

@@ -109,7 +109,8 @@ class NativeProgram::Planner {
         step.single.emplace(program_, grouping_, group.members[0].node,
                             native_.threads_);
       } else {
-        step.tile.emplace(program_, grouping_, group, stored_, stays_);
+        step.tile.emplace(program_, grouping_, group, stored_, stays_,
+                          native_.plan_->entry.numerics());
         const bool worth = step.tile->cost() > worth_a_thread;
         step.parts = worth ? step.tile->parts(native_.threads_) : 1;
       }

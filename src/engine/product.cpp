@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/bf16_dot.h"
+#include "kernels/blas.h"
 #include "kernels/few_rows.h"
 #include "topos/error.h"
 
@@ -65,10 +67,11 @@ Rectangle TileGrid::tile(std::int64_t index) const {
 }
 
 Product::Product(const Access& left, const Access& right, DType dtype,
-                 DType right_dtype, std::int64_t rows, std::int64_t columns,
-                 bool whole_rows)
+                 DType left_dtype, DType right_dtype, std::int64_t rows,
+                 std::int64_t columns, bool whole_rows, Numerics numerics)
     : dtype_(dtype),
       right_dtype_(right_dtype),
+      is_dot_(left_dtype != dtype),
       left_(left.root),
       right_(right.root),
       left_layout_(left.layout),
@@ -94,9 +97,17 @@ Product::Product(const Access& left, const Access& right, DType dtype,
         "a product's operand of {} x {} does not fit memory", k_, columns));
   }
   const std::int64_t panels = quotient(columns, panel_columns(dtype));
-  entry_bytes_ =
-      aligned(static_cast<std::size_t>(panels * panel_columns(dtype) * k_) *
-              size_bytes(dtype));
+  entry_bytes_ = aligned(
+      static_cast<std::size_t>(panels * panel_columns(dtype) * packed_rows()) *
+      size_bytes(dtype));
+  const auto taken = [](const Layout& layout) {
+    return kernels::blas_takes(matrix(layout),
+                               static_cast<std::size_t>(layout.shape[-2]),
+                               static_cast<std::size_t>(layout.shape[-1]));
+  };
+  is_blas_ = numerics == Numerics::fast && left_dtype == right_dtype &&
+             kernels::blas_pays() && taken(left_layout_) &&
+             taken(right_layout_);
   choose_tiles(whole_rows);
 }
 
@@ -109,10 +120,14 @@ void Product::choose_tiles(bool whole_rows) {
   const Strides& strides = right_layout_.strides;
   const bool is_wide = right_dtype_ == dtype_;
   using kernels::streamed_rows;
-  if ((strides[-1] == 1 &&
-       at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
-      (strides[-2] == 1 &&
-       at_most(is_wide ? kernels::few_rows : streamed_rows))) {
+  if (is_blas_) {
+    how_ = Right::in_place;
+  } else if (is_dot_) {
+    if (whole_rows) how_ = Right::ahead;
+  } else if ((strides[-1] == 1 &&
+              at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
+             (strides[-2] == 1 &&
+              at_most(is_wide ? kernels::few_rows : streamed_rows))) {
     how_ = Right::in_place;
   } else if (whole_rows) {
     how_ = Right::ahead;
@@ -175,7 +190,8 @@ std::int64_t Product::parts(int threads) const noexcept {
 }
 
 void Product::keep_right() noexcept {
-  if (how_ == Right::in_place || right_dtype_ != dtype_) return;
+  if (how_ == Right::in_place) return;
+  if (right_dtype_ != dtype_ && !is_dot_) return;
   how_ = Right::ahead;
   keeps_right_ = true;
 }
@@ -185,7 +201,7 @@ std::size_t Product::worker_bytes() const noexcept {
   if (how_ == Right::by_block) {
     const std::int64_t width = panel_columns(dtype_);
     bytes += static_cast<std::size_t>(quotient(grid_.tile_columns, width) *
-                                      width * k_) *
+                                      width * packed_rows()) *
              size_bytes(dtype_);
   }
   return bytes;
@@ -195,6 +211,12 @@ std::size_t Product::ahead_bytes() const noexcept {
   if (how_ != Right::ahead) return 0;
   return entry_bytes_ *
          static_cast<std::size_t>(shared_right_ ? 1 : grid_.rows / m_);
+}
+
+std::int64_t Product::packed_rows() const noexcept {
+  return is_dot_ ? static_cast<std::int64_t>(
+                       kernels::pair_rows(static_cast<std::size_t>(k_)))
+                 : k_;
 }
 
 std::int64_t Product::entry_panels() const noexcept {
@@ -210,13 +232,15 @@ std::size_t Product::panel_count() const noexcept {
 template <class F>
 void Product::visit_types(F&& f) const {
   if (dtype_ == f64) {
-    f.template operator()<double, double>();
+    f.template operator()<double, double, double>();
+  } else if (is_dot_) {
+    f.template operator()<float, BFloat16, BFloat16>();
   } else if (right_dtype_ == bf16) {
-    f.template operator()<float, BFloat16>();
+    f.template operator()<float, float, BFloat16>();
   } else if (right_dtype_ == f16) {
-    f.template operator()<float, Float16>();
+    f.template operator()<float, float, Float16>();
   } else {
-    f.template operator()<float, float>();
+    f.template operator()<float, float, float>();
   }
 }
 
@@ -228,105 +252,115 @@ const S* Product::right_matrix(const Addresses& addresses,
                         : position_of(leading(right_layout_), entry));
 }
 
-template <class T, class S>
-void Product::pack_as(const Addresses& addresses, std::byte* packed,
-                      kernels::Range panels) const {
+template <class T, class A, class S>
+void Product::pack_panels(std::byte* packed, const S* right, std::int64_t n,
+                          kernels::Range panels) const {
+  const auto k = static_cast<std::size_t>(k_);
+  const auto columns = static_cast<std::size_t>(n);
+  if constexpr (std::is_same_v<A, T>) {
+    kernels::pack_right(reinterpret_cast<T*>(packed), right,
+                        matrix(right_layout_), k, columns, panels);
+  } else {
+    kernels::pack_pairs(reinterpret_cast<std::uint32_t*>(packed), right,
+                        matrix(right_layout_), k, columns, panels);
+  }
+}
+
+void Product::pack(const Addresses& addresses, std::byte* packed,
+                   kernels::Range panels) const {
   const auto each = static_cast<std::size_t>(entry_panels());
   while (panels.begin < panels.end) {
     const std::size_t entry = panels.begin / each;
     const std::size_t first = panels.begin % each;
     const std::size_t last =
         std::min(each, first + (panels.end - panels.begin));
-    kernels::pack_right(
-        reinterpret_cast<T*>(packed + entry * entry_bytes_),
-        right_matrix<S>(addresses, static_cast<std::int64_t>(entry)),
-        matrix(right_layout_), static_cast<std::size_t>(k_),
-        static_cast<std::size_t>(grid_.columns), {first, last});
+    visit_types([&]<class T, class A, class S>() {
+      pack_panels<T, A>(
+          packed + entry * entry_bytes_,
+          right_matrix<S>(addresses, static_cast<std::int64_t>(entry)),
+          grid_.columns, {first, last});
+    });
     panels.begin += last - first;
   }
 }
 
-void Product::pack(const Addresses& addresses, std::byte* packed,
-                   kernels::Range panels) const {
-  visit_types(
-      [&]<class T, class S>() { pack_as<T, S>(addresses, packed, panels); });
-}
-
-template <class T, class S>
+template <class T, class A, class S>
 void Product::multiply_entry(const Addresses& addresses, Worker& worker,
                              std::int64_t entry, const Rectangle& part, T* to,
                              std::int64_t row_elements) const {
   const kernels::MatrixStrides strides = matrix(left_layout_);
-  const T* left = reinterpret_cast<const T*>(addresses[left_]) +
+  const A* left = reinterpret_cast<const A*>(addresses[left_]) +
                   position_of(leading(left_layout_), entry) +
                   part.first_row % m_ * strides.row;
   const kernels::MatmulShape shape{static_cast<std::size_t>(part.rows),
                                    static_cast<std::size_t>(part.columns),
                                    static_cast<std::size_t>(k_)};
   const kernels::MatrixStrides right_strides = matrix(right_layout_);
-  const auto columns_from = [&] {
-    return right_matrix<S>(addresses, entry) +
-           part.first_column * right_strides.column;
-  };
-  if (how_ == Right::in_place) {
-    if constexpr (std::is_same_v<T, S>) {
-      if (right_strides.column == 1 && shape.m > kernels::streamed_rows) {
-        kernels::matmul_in_place(left, strides, columns_from(),
-                                 right_strides.row, to, row_elements, shape,
-                                 worker.scratch);
-        return;
+  const S* const right = right_matrix<S>(addresses, entry) +
+                         part.first_column * right_strides.column;
+  if constexpr (std::is_same_v<A, T>) {
+    if (how_ == Right::in_place) {
+      if constexpr (std::is_same_v<T, S>) {
+        if (is_blas_) {
+          kernels::blas_multiply(left, strides, right, right_strides, to,
+                                 row_elements, shape);
+          return;
+        }
+        if (right_strides.column == 1 && shape.m > kernels::streamed_rows) {
+          kernels::matmul_in_place(left, strides, right, right_strides.row, to,
+                                   row_elements, shape, worker.scratch);
+          return;
+        }
       }
+      kernels::multiply_few_rows(left, strides, right, right_strides, to,
+                                 row_elements, shape, worker.scratch);
+      return;
     }
-    kernels::multiply_few_rows(left, strides, columns_from(), right_strides, to,
-                               row_elements, shape, worker.scratch);
-    return;
   }
-  std::byte* const block =
+  const std::byte* packed =
       worker.scratch + aligned(kernels::matmul_scratch_bytes);
-  const T* packed = reinterpret_cast<const T*>(block);
   if (how_ == Right::ahead) {
     packed =
-        reinterpret_cast<const T*>(
-            worker.ahead + static_cast<std::size_t>(shared_right_ ? 0 : entry) *
-                               entry_bytes_) +
-        part.first_column * k_;
+        worker.ahead +
+        static_cast<std::size_t>(shared_right_ ? 0 : entry) * entry_bytes_ +
+        static_cast<std::size_t>(part.first_column * packed_rows()) * sizeof(T);
   } else {
     const std::int64_t wanted = (shared_right_ ? 0 : entry) * grid_.across() +
                                 part.first_column / grid_.tile_columns;
     if (worker.held != wanted) {
-      kernels::pack_right(reinterpret_cast<T*>(block), columns_from(),
-                          right_strides, shape.k, shape.n,
-                          kernels::all_panels<T>(shape.n));
+      pack_panels<T, A>(worker.scratch + aligned(kernels::matmul_scratch_bytes),
+                        right, part.columns, kernels::all_panels<T>(shape.n));
       worker.held = wanted;
     }
   }
-  kernels::matmul_packed(left, strides, packed, to, row_elements, shape,
-                         {0, shape.m}, kernels::all_panels<T>(shape.n),
-                         worker.scratch);
-}
-
-template <class T, class S>
-void Product::multiply_as(const Addresses& addresses, Worker& worker,
-                          const Rectangle& tile, T* to,
-                          std::int64_t row_elements) const {
-  Rectangle part = tile;
-  std::int64_t left = tile.rows;
-  while (left > 0) {
-    const std::int64_t entry = part.first_row / m_;
-    part.rows = std::min(left, (entry + 1) * m_ - part.first_row);
-    multiply_entry<T, S>(addresses, worker, entry, part, to, row_elements);
-    to += part.rows * row_elements;
-    part.first_row += part.rows;
-    left -= part.rows;
+  const kernels::Range rows{0, shape.m};
+  const kernels::Range panels = kernels::all_panels<T>(shape.n);
+  if constexpr (std::is_same_v<A, T>) {
+    kernels::matmul_packed(left, strides, reinterpret_cast<const T*>(packed),
+                           to, row_elements, shape, rows, panels,
+                           worker.scratch);
+  } else {
+    kernels::matmul_pairs(left, strides,
+                          reinterpret_cast<const std::uint32_t*>(packed), to,
+                          row_elements, shape, rows, panels, worker.scratch);
   }
 }
 
 void Product::multiply(const Addresses& addresses, Worker& worker,
                        const Rectangle& tile, std::byte* to,
                        std::int64_t row_elements) const {
-  visit_types([&]<class T, class S>() {
-    multiply_as<T, S>(addresses, worker, tile, reinterpret_cast<T*>(to),
-                      row_elements);
+  visit_types([&]<class T, class A, class S>() {
+    T* at = reinterpret_cast<T*>(to);
+    Rectangle part = tile;
+    std::int64_t left = tile.rows;
+    while (left > 0) {
+      const std::int64_t entry = part.first_row / m_;
+      part.rows = std::min(left, (entry + 1) * m_ - part.first_row);
+      multiply_entry<T, A, S>(addresses, worker, entry, part, at, row_elements);
+      at += part.rows * row_elements;
+      part.first_row += part.rows;
+      left -= part.rows;
+    }
   });
 }
 

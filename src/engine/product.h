@@ -6,6 +6,7 @@
 
 #include "engine/feeds.h"
 #include "kernels/matmul.h"
+#include "topos/plan.h"
 
 /// \file
 /// The matrix product of a group: how it is cut into tiles, and how a tile of
@@ -48,14 +49,15 @@ struct TileGrid {
 
 class Product {
  public:
-  /// \param dtype          of the left operand and the result
+  /// \param dtype          of the result
+  /// \param left_dtype     the same, or bf16 if bf16_dot computes the product
   /// \param right_dtype    the same, or one of 16 bits that is widened to it
   /// \param rows, columns  of the result, all leading axes being rows
   /// \param whole_rows     whether tiles have to hold whole rows
   /// \throws RuntimeError  the packed operand would not fit memory
   Product(const Access& left, const Access& right, DType dtype,
-          DType right_dtype, std::int64_t rows, std::int64_t columns,
-          bool whole_rows);
+          DType left_dtype, DType right_dtype, std::int64_t rows,
+          std::int64_t columns, bool whole_rows, Numerics numerics);
 
   std::uint32_t left() const noexcept { return left_; }
   std::uint32_t right() const noexcept { return right_; }
@@ -103,26 +105,26 @@ class Product {
 
   void choose_tiles(bool whole_rows);
   std::int64_t entry_panels() const noexcept;
-  /// Calls f<T, S>() with the types of the result and of the right operand.
+  /// Rows of a packed panel.
+  std::int64_t packed_rows() const noexcept;
+  /// Calls f<T, A, S>() with the types of the result and of the operands.
   template <class F>
   void visit_types(F&& f) const;
-  template <class T, class S>
-  void pack_as(const Addresses& addresses, std::byte* packed,
-               kernels::Range panels) const;
   template <class S>
   const S* right_matrix(const Addresses& addresses, std::int64_t entry) const;
-  template <class T, class S>
-  void multiply_as(const Addresses& addresses, Worker& worker,
-                   const Rectangle& tile, T* to,
-                   std::int64_t row_elements) const;
-  template <class T, class S>
+  template <class T, class A, class S>
+  void pack_panels(std::byte* packed, const S* right, std::int64_t n,
+                   kernels::Range panels) const;
+  template <class T, class A, class S>
   void multiply_entry(const Addresses& addresses, Worker& worker,
                       std::int64_t entry, const Rectangle& part, T* to,
                       std::int64_t row_elements) const;
 
   DType dtype_;
   DType right_dtype_;
-  std::uint32_t left_;  // nodes
+  bool is_dot_;           // of pairs of bf16: not the interpreter's bits
+  bool is_blas_ = false;  // nor are these
+  std::uint32_t left_;    // nodes
   std::uint32_t right_;
   Layout left_layout_;
   Layout right_layout_;

@@ -50,6 +50,9 @@ struct Widen {
   /// Right operands of f32 products stay of 16 bits: who computes the product
   /// widens them. Then nodes that nothing needs are left out.
   bool products_widen = false;
+  /// And both operands of products of bf16, which a dot product of pairs may
+  /// compute: fast numerics.
+  bool dots_bf16 = false;
 };
 
 /// The same with operations on 16-bit types as wider ones between casts: what

@@ -22,7 +22,7 @@ class TileProgram {
   /// \param stays   by node, whether its elements stay from step to step
   TileProgram(const Program& program, const Grouping& grouping,
               const Group& group, const std::vector<bool>& stored,
-              const std::vector<bool>& stays);
+              const std::vector<bool>& stays, Numerics numerics);
 
   /// Bytes of scratch of each worker.
   std::size_t worker_bytes() const noexcept { return worker_bytes_; }

@@ -46,13 +46,14 @@ class TileProgram::Builder {
  public:
   Builder(TileProgram& tile, const Program& program, const Grouping& grouping,
           const Group& group, const std::vector<bool>& stored,
-          const std::vector<bool>& stays)
+          const std::vector<bool>& stays, Numerics numerics)
       : tile_(tile),
         program_(program),
         accesses_(grouping.accesses),
         group_(group),
         stored_(stored),
-        stays_(stays) {}
+        stays_(stays),
+        numerics_(numerics) {}
 
   void build() {
     tile_.columns_ = group_.columns;
@@ -105,10 +106,11 @@ class TileProgram::Builder {
         });
     const Node& node = program_.list.nodes[found->node];
     const auto operands = program_.list.operands(node);
-    tile_.product_.emplace(accesses_[operands[0]], accesses_[operands[1]],
-                           node.type.dtype,
-                           program_.list.nodes[operands[1]].type.dtype,
-                           group_.rows, group_.columns, needs_whole_rows());
+    tile_.product_.emplace(
+        accesses_[operands[0]], accesses_[operands[1]], node.type.dtype,
+        program_.list.nodes[operands[0]].type.dtype,
+        program_.list.nodes[operands[1]].type.dtype, group_.rows,
+        group_.columns, needs_whole_rows(), numerics_);
     if (stays_[tile_.product_->right()]) tile_.product_->keep_right();
     tile_.grid_ = tile_.product_->grid();
     tile_.cost_ += tile_.product_->cost();
@@ -427,6 +429,7 @@ class TileProgram::Builder {
   const Group& group_;
   const std::vector<bool>& stored_;
   const std::vector<bool>& stays_;
+  Numerics numerics_;
   std::size_t member_ = 0;
   struct Computed {
     std::uint32_t slot;
@@ -445,8 +448,8 @@ class TileProgram::Builder {
 
 TileProgram::TileProgram(const Program& program, const Grouping& grouping,
                          const Group& group, const std::vector<bool>& stored,
-                         const std::vector<bool>& stays) {
-  Builder(*this, program, grouping, group, stored, stays).build();
+                         const std::vector<bool>& stays, Numerics numerics) {
+  Builder(*this, program, grouping, group, stored, stays, numerics).build();
 }
 
 }  // namespace topos::engines

@@ -16,6 +16,9 @@ namespace {
 using graph::Kind;
 using graph::Node;
 
+/// Rows of a product that reads its right operand at memory's speed.
+constexpr std::int64_t few_rows = 4;
+
 class Widener {
  public:
   Widener(const Program& from, Widen how) : from_(from), how_(how) {
@@ -67,9 +70,10 @@ class Widener {
         how_.products_widen && std::holds_alternative<ops::Matmul>(node.op) &&
         (widening ? widening->dtype : node.type.dtype) == f32;
     if (is_product) operands[1] = narrow(operands[1], i);
+    const bool is_dot = is_product && is_dot_of(operands, node, i);
     if (!widening) return append(result_, node, operands, from_.origin[i]);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (is_half(types[k].dtype) && !(is_product && k == 1)) {
+      if (is_half(types[k].dtype) && !(is_product && (k == 1 || is_dot))) {
         operands[k] = widened(operands[k], widening->dtype, node, i);
       }
     }
@@ -77,6 +81,26 @@ class Widener {
     wide.type = widening->result;
     const std::uint32_t id = append(result_, wide, operands, from_.origin[i]);
     return is_half(node.type.dtype) ? cast(id, node.type.dtype, node, i) : id;
+  }
+
+  /// Whether a product is one of two bf16 operands that the dot product of the
+  /// CPU may compute; then they are these.
+  bool is_dot_of(std::vector<std::uint32_t>& operands, const Node& node,
+                 std::uint32_t i) {
+    if (!how_.dots_bf16) return false;
+    const auto dtype = [&](std::uint32_t id) {
+      return result_.list.nodes[id].type.dtype;
+    };
+    const std::uint32_t left = narrow(operands[0], i);
+    if (dtype(left) != bf16 || dtype(operands[1]) != bf16) return false;
+    const Shape& shape = result_.list.nodes[left].type.shape;
+    // Few rows are as fast as memory in any case.
+    if (shape[-1] == 0 ||
+        node.type.shape.element_count() <= node.type.shape[-1] * few_rows) {
+      return false;
+    }
+    operands[0] = left;
+    return true;
   }
 
   /// The value that this one is widened from, through what only moves

@@ -111,6 +111,71 @@ TEST(Product, OfBatches) {
   check({2, 70, 20, 200}, true, true, f64);
 }
 
+/// A product by weights of 16 bits that are widened, fed or kept, where the
+/// cast is recorded and where it is not.
+void check_narrow(std::int64_t m, std::int64_t k, std::int64_t n, DType dtype,
+                  bool transposed) {
+  SCOPED_TRACE(testing::Message() << m << " x " << k << " x " << n << ", "
+                                  << name(dtype) << ", " << transposed);
+  const Tensor weights =
+      values(2, transposed ? Shape{n, k} : Shape{k, n}, dtype);
+  const Tensor left = values(1, {m, k});
+  Tape tape;
+  const Value x = tape.input("x", f32, left.shape());
+  const Value fed = tape.input("fed", dtype, weights.shape());
+  const Value kept = tape.parameter("kept", weights);
+  const auto turned = [&](Value w) { return transposed ? transpose(w) : w; };
+  const std::vector<Value> results{
+      matmul(x, cast(turned(fed), f32)), matmul(x, turned(cast(kept, f32))),
+      relu(matmul(cast(x, dtype), turned(kept))) + 1};
+  const Network network = tape.seal();
+  Entry entry;
+  for (const Value& result : results) entry.result(result);
+  expect_the_interpreters_bits(network, network.lower(entry),
+                               {{x, left}, {fed, weights}}, results);
+}
+
+TEST(Product, OfNarrowWeights) {
+  for (const DType dtype : {bf16, f16}) {
+    for (const bool transposed : {false, true}) {
+      for (const std::int64_t m : {1, 2, 4, 5, 17, 100}) {
+        check_narrow(m, 40, 70, dtype, transposed);
+      }
+      check_narrow(3, 1030, 300, dtype, transposed);
+      check_narrow(130, 515, 130, dtype, transposed);
+    }
+  }
+}
+
+// Where the CPU's dot product of bf16 pays, other bits; else the same.
+TEST(Product, OfFastNumericsIsInsideTheEnvelope) {
+  for (const std::int64_t m : {1, 7, 100}) {
+    for (const std::int64_t k : {1, 33, 700}) {
+      SCOPED_TRACE(testing::Message() << m << " x " << k);
+      Tape tape;
+      const Value x = tape.input("x", bf16, {m, k});
+      const Value w = tape.parameter("w", values(2, {k, 130}, bf16));
+      const Value v = tape.parameter("v", values(3, {90, k}, bf16));
+      const Value y = matmul(x, w);
+      const Value z = matmul(cast(x, f32), transpose(cast(v, f32)));
+      const Value rows = softmax(z);
+      const Network network = tape.seal();
+      const Plan plan = network.lower(
+          Entry().result(y).result(z).result(rows).numerics(Numerics::fast));
+      const std::vector<Feed> feeds{{x, values(1, {m, k}, bf16)}};
+      const auto expected =
+          envelopes(network, plan, network.parameters(), Feeds(feeds));
+      Session session = native::open(network);
+      const auto run = session.step(plan, Feeds(feeds));
+      std::size_t i = 0;
+      for (const Value& result : {y, z, rows}) {
+        const Difference found = compare(expected[i++], run.of(result));
+        EXPECT_TRUE(found.inside) << found.text();
+      }
+    }
+  }
+}
+
 /// What becomes of a parameter that products keep packed: the results of one
 /// story on an engine.
 std::vector<Tensor> story_of_a_parameter(Engine engine) {
@@ -129,7 +194,7 @@ std::vector<Tensor> story_of_a_parameter(Engine engine) {
   std::vector<Tensor> results;
   const auto look = [&](Session& session) {
     for (int i = 0; i < 2; ++i) {
-      const Run run = session.step(forward, {{x, batch}});
+      const auto run = session.step(forward, {{x, batch}});
       results.push_back(run.of(y));
       results.push_back(run.of(back));
       results.push_back(session.step(other, {{x, batch}}).of(y));

@@ -32,6 +32,9 @@ struct Vectors {
   static constexpr std::size_t elements = count * width;
   Vector v[count];
 
+  // Spelled out, or GCC compiles it for the target that is left in the end.
+  HWY_INLINE Vectors() = default;
+
   HWY_INLINE void load(const float* x, std::size_t i, std::size_t) {
     TOPOS_UNROLL
     for (std::size_t k = 0; k < count; ++k) {
@@ -62,6 +65,8 @@ struct Vectors {
 
 /// The first elements of one vector.
 struct Part : Vectors<1> {
+  HWY_INLINE Part() = default;
+
   HWY_INLINE void load(const float* x, std::size_t i, std::size_t n) {
     v[0] = load_first(Floats(), x + i, n);
   }

@@ -62,8 +62,8 @@ HWY_INLINE DoubleVector polynomial(const double (&c)[n], DoubleVector x) {
   namespace hn = hwy::HWY_NAMESPACE;
   DoubleVector sum = constant(c[n - 1]);
   TOPOS_UNROLL
-  for (std::size_t i = n - 1; i-- > 0;)
-    sum = hn::MulAdd(sum, x, constant(c[i]));
+  for (std::size_t i = n - 1; i > 0; --i)
+    sum = hn::MulAdd(sum, x, constant(c[i - 1]));
   return sum;
 }
 

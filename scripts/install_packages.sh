@@ -37,10 +37,15 @@ if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
   give_up "this is not a Debian system, so nothing was installed."
 fi
 
-# dpkg-query fails when it does not know one of the names: that is an answer.
+# A package of another architecture is named with it, one of this machine's
+# without. dpkg-query fails when it does not know one of the names: that is an
+# answer.
 # shellcheck disable=SC2086  # one word a package
-installed=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' \
-              $wanted 2> /dev/null | sed -n 's/^installed //p' | sort -u || true)
+installed=$(dpkg-query --show \
+              --showformat '${db:Status-Status} ${Package}:${Architecture}\n' \
+              $wanted 2> /dev/null | sed -n 's/^installed //p' |
+              sed "s/:\($(dpkg --print-architecture)\|all\)\$//" | sort -u ||
+              true)
 missing=$(comm -23 <(echo "$wanted") <(echo "$installed"))
 if [[ -z $missing ]]; then
   exit 0
@@ -58,6 +63,9 @@ apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive
      apt-get --quiet --option DPkg::Lock::Timeout=300)
 
 echo "topos: installing ${missing//$'\n'/ }"
+for architecture in $(sed -n 's/.*://p' <<< "$missing" | sort -u); do
+  "${as_root[@]}" dpkg --add-architecture "$architecture"
+done
 # Without the lists of today apt may look for a version that is gone; but lists
 # that cannot be fetched may still be good enough.
 "${apt[@]}" update || echo "topos: apt-get update failed; trying without" >&2

@@ -24,8 +24,8 @@ install := scripts/install_packages.sh
 help:
 	@echo 'make demo       train the makemore MLP on real names and invent new ones'
 	@echo 'make test       build with GCC and run the tests'
-	@echo 'make test-full  the long tests too: exhaustive sweeps, an emulated'
-	@echo '                processor, clang-tidy over everything'
+	@echo 'make test-full  the long tests too: exhaustive sweeps, emulated'
+	@echo '                processors, clang-tidy over everything'
 	@echo 'make bench      measure'
 	@echo 'make format     format the sources;  make tidy: clang-tidy alone'
 	@echo 'make clean      remove build/'
@@ -58,6 +58,9 @@ test-full:
 	cmake --build --preset release
 	scripts/tidy.sh
 	ctest --preset full
+	cmake --preset aarch64
+	cmake --build --preset aarch64
+	ctest --preset aarch64
 
 bench:
 	@$(install) build bench

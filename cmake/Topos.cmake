@@ -135,8 +135,17 @@ function(topos_test name)
     add_dependencies(topos_threads_tests ${target})
   endif()
 
-  if(TOPOS_EMULATED_TESTS AND NOT arg_NOT_EMULATED
-     AND NOT "full" IN_LIST arg_LABELS)
+  # Emulated, long tests would take hours.
+  if(arg_NOT_EMULATED OR "full" IN_LIST arg_LABELS)
+    return()
+  endif()
+  if(CMAKE_CROSSCOMPILING)
+    # ctest puts the toolchain's emulator before the program.
+    add_dependencies(topos_emulated_tests ${target})
+    set_property(TEST ${name} APPEND PROPERTY LABELS emulated)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 3600
+      ENVIRONMENT TOPOS_EMULATED=1)
+  elseif(TOPOS_EMULATED_TESTS)
     add_test(NAME ${name}_on_nehalem
              COMMAND ${TOPOS_QEMU} -cpu Nehalem $<TARGET_FILE:${target}>)
     set_tests_properties(${name}_on_nehalem PROPERTIES TIMEOUT 3600
@@ -145,6 +154,8 @@ function(topos_test name)
   endif()
 endfunction()
 
+# What the presets tsan and aarch64 build.
 if(TOPOS_BUILD_TESTS)
   add_custom_target(topos_threads_tests)
+  add_custom_target(topos_emulated_tests)
 endif()

@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "kernels/simd-inl.h"
+#include "ops/sum_reference.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE::doubles {
@@ -63,6 +64,34 @@ HWY_INLINE void store(Vector v, float* y, std::size_t count) {
     store_first(Narrow(), narrow, y, count);
   }
 #endif
+}
+
+/// The 16 lanes of a sum, over however many vectors they fill.
+inline constexpr std::size_t lane_vectors = ops::sum_lanes / width;
+
+/// The last levels of the tree: the two halves of a vector, then their halves.
+template <class D>
+HWY_INLINE double sum_of_halves([[maybe_unused]] D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    const hn::Half<D> half;
+    return sum_of_halves(
+        half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
+/// The tree: across vectors first, then within the one that is left.
+HWY_INLINE double sum_of_lanes(Vector (&sum)[lane_vectors]) {
+  TOPOS_UNROLL
+  for (std::size_t half = lane_vectors / 2; half > 0; half /= 2) {
+    TOPOS_UNROLL
+    for (std::size_t v = 0; v < half; ++v) {
+      sum[v] = hn::Add(sum[v], sum[v + half]);
+    }
+  }
+  return sum_of_halves(Tag(), sum[0]);
 }
 
 }  // namespace topos::kernels::HWY_NAMESPACE::doubles

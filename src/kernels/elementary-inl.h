@@ -21,6 +21,11 @@
 #undef TOPOS_VECTOR_DOUBLES
 #define TOPOS_VECTOR_DOUBLES TOPOS_VECTOR_FMA
 
+// Where tables of 32 floats are in two registers, sums of two floats are
+// cheaper than half as many doubles.
+#undef TOPOS_FLOAT_PAIRS
+#define TOPOS_FLOAT_PAIRS (HWY_TARGET == HWY_AVX3)
+
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
 
@@ -103,6 +108,43 @@ class Lookup16 {
   LongVector index_;
 };
 
+#if TOPOS_FLOAT_PAIRS
+HWY_INLINE FloatVector float_constant(float value) {
+  return hwy::HWY_NAMESPACE::Set(FloatTag(), value);
+}
+
+/// Entries of tables of 32 floats, by the low bits of each lane.
+class Lookup32 {
+ public:
+  HWY_INLINE explicit Lookup32(FloatVector index)
+      : index_(hwy::HWY_NAMESPACE::BitCast(IntTag(), index)) {}
+
+  HWY_INLINE FloatVector operator()(const float (&table)[32]) const {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const FloatTag d;
+    return FloatVector{_mm512_permutex2var_ps(
+        hn::Load(d, table).raw, index_.raw, hn::Load(d, table + 16).raw)};
+  }
+
+ private:
+  hwy::HWY_NAMESPACE::Vec<IntTag> index_;
+};
+
+/// a b + c as a float and what it lacks, which is a float if |a b| is below
+/// |c| / 2.
+struct FloatPair {
+  FloatVector high;
+  FloatVector low;
+};
+
+HWY_INLINE FloatPair multiply_add_pair(FloatVector a, FloatVector b,
+                                       FloatVector c) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const auto high = hn::MulAdd(a, b, c);
+  return {high, hn::MulAdd(a, b, hn::Sub(c, high))};
+}
+#endif
+
 /// Adding this, then subtracting it, rounds |z| < 2^51 to an integer, which the
 /// sum's low bits hold in between.
 inline constexpr double rounding_shift = 0x1.8p52;
@@ -182,6 +224,8 @@ HWY_NOINLINE FloatVector repaired(FloatVector x, FloatVector y,
 /// A function by one vector.
 ///
 ///   evaluate(x, room)         f(x), and where that is not certain
+///   quick(x, is_open)         the same at less cost, certain less often; not
+///                             every function has it
 ///   settle(x, y, is_open)     closes lanes that are rare, but not that rare
 ///   scalar(x)                 what defines the function
 template <class Function>
@@ -194,36 +238,86 @@ HWY_INLINE FloatVector closed(FloatVector x, FloatVector y, Room room) {
 }
 
 template <class Function>
+concept HasQuick = requires(FloatVector x, FloatMask& is_open) {
+  Function::quick(x, is_open);
+};
+
+/// What the quick way leaves open: one vector of some dozens.
+template <class Function>
+HWY_NOINLINE FloatVector reconsidered(FloatVector x, FloatVector y,
+                                      FloatMask is_open) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  Function::settle(x, y, is_open);
+  if (hn::AllFalse(FloatTag(), is_open)) return y;
+  Room room;
+  y = Function::evaluate(x, room);
+  return closed<Function>(x, y, room);
+}
+
+/// x = f(x) for two vectors, judged at once.
+template <class Function>
+HWY_INLINE void replace(FloatVector& x0, FloatVector& x1) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  FloatVector y0;
+  FloatVector y1;
+  if constexpr (HasQuick<Function>) {
+    FloatMask is_open0;
+    FloatMask is_open1;
+    y0 = Function::quick(x0, is_open0);
+    y1 = Function::quick(x1, is_open1);
+    if (HWY_UNLIKELY(!hn::AllFalse(FloatTag(), hn::Or(is_open0, is_open1)))) {
+      y0 = reconsidered<Function>(x0, y0, is_open0);
+      y1 = reconsidered<Function>(x1, y1, is_open1);
+    }
+  } else {
+    Room room0;
+    Room room1;
+    y0 = Function::evaluate(x0, room0);
+    y1 = Function::evaluate(x1, room1);
+    const auto is_open = hn::Lt(hn::Min(room0, room1), hn::Set(IntTag(), 1));
+    if (HWY_UNLIKELY(!hn::AllFalse(IntTag(), is_open))) {
+      y0 = closed<Function>(x0, y0, room0);
+      y1 = closed<Function>(x1, y1, room1);
+    }
+  }
+  x0 = y0;
+  x1 = y1;
+}
+
+template <class Function>
+HWY_INLINE FloatVector value(FloatVector x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  if constexpr (HasQuick<Function>) {
+    FloatMask is_open;
+    const FloatVector y = Function::quick(x, is_open);
+    if (HWY_LIKELY(hn::AllFalse(FloatTag(), is_open))) return y;
+    return reconsidered<Function>(x, y, is_open);
+  } else {
+    Room room;
+    const FloatVector y = Function::evaluate(x, room);
+    return closed<Function>(x, y, room);
+  }
+}
+
+template <class Function>
 HWY_INLINE void apply(const float* x, float* y, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const FloatTag d;
   const std::size_t width = hn::Lanes(d);
   std::size_t i = 0;
-  // Two vectors at a time, judged at once.
   for (; i + 2 * width <= n; i += 2 * width) {
-    const FloatVector x0 = hn::LoadU(d, x + i);
-    const FloatVector x1 = hn::LoadU(d, x + i + width);
-    Room room0;
-    Room room1;
-    const FloatVector y0 = Function::evaluate(x0, room0);
-    const FloatVector y1 = Function::evaluate(x1, room1);
-    const auto is_open = hn::Lt(hn::Min(room0, room1), hn::Set(IntTag(), 1));
-    if (HWY_LIKELY(hn::AllFalse(IntTag(), is_open))) {
-      hn::StoreU(y0, d, y + i);
-      hn::StoreU(y1, d, y + i + width);
-    } else {
-      hn::StoreU(closed<Function>(x0, y0, room0), d, y + i);
-      hn::StoreU(closed<Function>(x1, y1, room1), d, y + i + width);
-    }
+    FloatVector v0 = hn::LoadU(d, x + i);
+    FloatVector v1 = hn::LoadU(d, x + i + width);
+    replace<Function>(v0, v1);
+    hn::StoreU(v0, d, y + i);
+    hn::StoreU(v1, d, y + i + width);
   }
   for (; i < n; i += width) {
     const std::size_t count = HWY_MIN(width, n - i);
     // 1 is special to none of them.
     const FloatVector rest = hn::IfThenElse(
         hn::FirstN(d, count), load_first(d, x + i, count), hn::Set(d, 1.0f));
-    Room room;
-    const FloatVector result = Function::evaluate(rest, room);
-    store_first(d, closed<Function>(rest, result, room), y + i, count);
+    store_first(d, value<Function>(rest), y + i, count);
   }
 }
 

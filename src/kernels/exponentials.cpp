@@ -11,7 +11,7 @@
 // After foreach_target, or it would be compiled for one target only.
 #include <hwy/highway.h>
 
-#include "kernels/exp2-inl.h"
+#include "kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace topos::kernels::HWY_NAMESPACE {
@@ -19,32 +19,7 @@ namespace {
 
 #if TOPOS_VECTOR_DOUBLES
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Beyond, results overflow or are subnormal.
-inline constexpr float exp_range = 87.0f;
 #endif
-
-struct Exp {
-  static float scalar(float x) { return math::exp(x); }
-
-#if TOPOS_VECTOR_DOUBLES
-  static HWY_INLINE FloatVector evaluate(FloatVector x, Room& room) {
-    const DoublePair wide = promoted(x);
-    const FloatVector y =
-        rounded({short_exp<1>(wide.low), short_exp<1>(wide.high)}, room);
-    limit_magnitude(magnitude_bits(x), exp_range, room);
-    return y;
-  }
-
-  /// Scores that a mask sets to -inf, and the like: e^-104 is below 2^-150.
-  static HWY_INLINE void settle(FloatVector x, FloatVector& y,
-                                FloatMask& is_open) {
-    const FloatMask vanishes = hn::Le(x, hn::Set(FloatTag(), -104.0f));
-    y = hn::IfThenZeroElse(vanishes, y);
-    is_open = hn::AndNot(vanishes, is_open);
-  }
-#endif
-};
 
 struct Expm1 {
   static float scalar(float x) { return math::expm1(x); }

@@ -7,6 +7,7 @@ Standard error shows how far each polynomial, its coefficients rounded, is from
 its function, relative to it.
 """
 
+import re
 import struct
 import sys
 
@@ -15,10 +16,9 @@ from mpmath import mp, mpf
 mp.dps = 60
 
 
-def interpolant(f, first, last, degree):
+def meeting(f, first, last, degree):
     """Coefficients, ascending, of the polynomial that meets f at Chebyshev
-    nodes of [first, last], rounded to doubles: within a small factor of the
-    best."""
+    nodes of [first, last]: within a small factor of the best."""
     n = degree + 1
     center, half_width = (first + last) / 2, (last - first) / 2
     matrix, right = mp.matrix(n, n), mp.matrix(n, 1)
@@ -27,7 +27,12 @@ def interpolant(f, first, last, degree):
         for j in range(n):
             matrix[i, j] = node**j
         right[i] = f(node)
-    return [float(c) for c in mp.lu_solve(matrix, right)]
+    return list(mp.lu_solve(matrix, right))
+
+
+def interpolant(f, first, last, degree):
+    """The same, rounded to doubles."""
+    return [float(c) for c in meeting(f, first, last, degree)]
 
 
 def error_bits(f, coefficients, first, last):
@@ -62,6 +67,61 @@ def array(name, values, comment, prefix=""):
     lines = "".join("/// " + c + "\n" for c in comment)
     return (lines + f"{prefix}inline constexpr double {name}[{len(values)}] = {{\n" +
             rows(values, "    ") + "\n};\n")
+
+
+def to_float(value):
+    """The float nearest to a number."""
+    nearest, = struct.unpack("<f", struct.pack("<f", float(value)))
+    return nearest
+
+
+def float_pair(value):
+    """Two floats whose sum is near a number."""
+    high = to_float(value)
+    return high, to_float(value - mpf(high))
+
+
+def float_coefficients(f, first, last, degree, exact):
+    """The same, rounded to floats but for the `exact` lowest: from the highest
+    down, those below made for what that costs."""
+    c = meeting(f, first, last, degree)
+    for k in range(degree, exact - 1, -1):
+        error = c[k] - to_float(c[k])
+        c[k] -= error
+        if k > 0:
+            made_up = meeting(lambda t: error * t**k, first, last, k - 1)
+            c = [a + b for a, b in zip(c, made_up)] + c[k:]
+    return c
+
+
+def float_rows(values):
+    text, line = "", "    "
+    for value in values:
+        word = re.sub("0{7}p", "p", to_float(value).hex()) + "f,"
+        if len(line) + len(word) + 1 > 80:
+            text += line.rstrip() + "\n"
+            line = "    "
+        line += word + " "
+    return text + line.rstrip().rstrip(",")
+
+
+def float_array(name, values, comment):
+    lines = "".join("/// " + c + "\n" for c in comment)
+    return (lines + "alignas(64) inline constexpr float " +
+            f"{name}[{len(values)}] = {{\n" + float_rows(values) + "\n};\n")
+
+
+def exp2_32_tables():
+    """2^(i/32) as floats; by what power of e each is too small, and a margin
+    that a test of the rounding needs."""
+    powers = [mpf(2)**(mpf(i) / 32) for i in range(32)]
+    floats = [to_float(p) for p in powers]
+    margin = mpf(1.25) / 2**35
+    return floats, [mp.log(p / f) + margin for p, f in zip(powers, floats)]
+
+
+def exp_remainder(r):
+    return (mp.expm1(r) - r) / r**2 if abs(r) > 1e-20 else mpf(1) / 2
 
 
 def exp2_quotient(steps):
@@ -108,6 +168,28 @@ def erf_table():
             body + "\n};\n")
 
 
+def erf_floats():
+    """Rows of erf_pairs: by coefficient, then by interval."""
+    columns = []
+    for i in range(32):
+        center, half_width = mpf(i) / 8, mpf(1) / 16
+        if i == 0:
+            c = [mpf(0)] + float_coefficients(erf_quotient, mpf(0), half_width,
+                                              5, 2)
+        else:
+            c = float_coefficients(lambda t: mp.erf(center + t), -half_width,
+                                   half_width, 6, 3)
+        pairs = [float_pair(c[k]) for k in range(3)]
+        columns.append([part for pair in pairs for part in pair] + c[3:])
+    body = ",\n".join("    {\n" + re.sub("^", "    ", float_rows(
+        [column[k] for column in columns]), flags=re.M) + "}" for k in range(10))
+    return ("/// erf around x = i/8, |t| <= 1/16: coefficients of t^0, t^1 and "
+            "t^2, each\n/// as two floats, then of t^3 to t^6, by interval; the first "
+            "one's t >= 0.\n"
+            "alignas(64) inline constexpr float erf_pairs[10][32] = {\n" + body +
+            "\n};\n")
+
+
 def main():
     sqrt2 = mp.sqrt(2)
     greatest = ((sqrt2 - 1) / (sqrt2 + 1))**2
@@ -133,7 +215,15 @@ def main():
         array("sine_quotient",
               fit("sine_quotient", sine_quotient, mpf(0), (mp.pi / 2)**2, 6),
               ["sin(r) / r, |r| <= pi / 2, in powers of r^2."]),
-        erf_table()
+        erf_table(),
+        float_array("exp2_32", exp2_32_tables()[0], ["2^(i/32)."]),
+        float_array("exp2_32_rest", exp2_32_tables()[1],
+                    ["ln of what times exp2_32[i] is 2^(i/32), and 1.25 2^-35."]),
+        float_array("exp_remainder",
+                    float_coefficients(exp_remainder, -mp.log(2) / 64,
+                                       mp.log(2) / 64, 2, 0),
+                    ["(e^r - 1 - r) / r^2, |r| <= ln2 / 64, in powers of r."]),
+        erf_floats()
     ]
     print("// Generated by: python3 generate_polynomials.py > polynomials.h")
     print("//")

@@ -120,6 +120,130 @@ alignas(64) inline constexpr double erf_quotient[9][16] = {
         0x1.5d0a198dad3f0p-19}
 };
 
+/// 2^(i/32).
+alignas(64) inline constexpr float exp2_32[32] = {
+    0x1.000000p+0f, 0x1.059b0ep+0f, 0x1.0b5586p+0f, 0x1.11301ep+0f,
+    0x1.172b84p+0f, 0x1.1d4874p+0f, 0x1.2387a6p+0f, 0x1.29e9e0p+0f,
+    0x1.306fe0p+0f, 0x1.371a74p+0f, 0x1.3dea64p+0f, 0x1.44e086p+0f,
+    0x1.4bfdaep+0f, 0x1.5342b6p+0f, 0x1.5ab07ep+0f, 0x1.6247ecp+0f,
+    0x1.6a09e6p+0f, 0x1.71f75ep+0f, 0x1.7a1148p+0f, 0x1.82589ap+0f,
+    0x1.8ace54p+0f, 0x1.93737cp+0f, 0x1.9c4918p+0f, 0x1.a5503cp+0f,
+    0x1.ae89fap+0f, 0x1.b7f770p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f,
+    0x1.d5818ep+0f, 0x1.dfc974p+0f, 0x1.ea4afap+0f, 0x1.f50766p+0f
+};
+
+/// ln of what times exp2_32[i] is 2^(i/32), and 1.25 2^-35.
+alignas(64) inline constexpr float exp2_32_rest[32] = {
+    0x1.400000p-35f, -0x1.942416p-25f, 0x1.8de6d4p-25f, -0x1.dd52fep-25f,
+    -0x1.9acc22p-27f, -0x1.a2abb4p-25f, 0x1.969902p-25f, -0x1.2abdbcp-25f,
+    0x1.12a002p-25f, -0x1.cd48cep-26f, 0x1.375be4p-25f, 0x1.3d6de2p-30f,
+    -0x1.09e552p-25f, -0x1.c4a1b6p-26f, -0x1.ff3158p-28f, -0x1.6c6284p-25f,
+    0x1.26a55cp-26f, 0x1.8bcbb8p-26f, -0x1.057b44p-25f, -0x1.1b8142p-26f,
+    0x1.6a21cap-28f, -0x1.343e56p-25f, 0x1.a635e4p-28f, -0x1.0b2ec8p-25f,
+    -0x1.f88306p-27f, -0x1.e42886p-26f, -0x1.66e1b4p-28f, -0x1.b2951ep-28f,
+    -0x1.a2a17cp-28f, -0x1.aad132p-26f, 0x1.63c28ep-28f, -0x1.2995f8p-27f
+};
+
+/// (e^r - 1 - r) / r^2, |r| <= ln2 / 64, in powers of r.
+alignas(64) inline constexpr float exp_remainder[3] = {
+    0x1.000000p-1f, 0x1.5555b8p-3f, 0x1.555596p-5f
+};
+
+/// erf around x = i/8, |t| <= 1/16: coefficients of t^0, t^1 and t^2, each
+/// as two floats, then of t^3 to t^6, by interval; the first one's t >= 0.
+alignas(64) inline constexpr float erf_pairs[10][32] = {
+    {
+        0x0.0p+0f, 0x1.1f5e1ap-3f, 0x1.1af54ep-2f, 0x1.9dd0d2p-2f, 0x1.0a7ef6p-1f,
+        0x1.3f196ep-1f, 0x1.6c1c98p-1f, 0x1.91724ap-1f, 0x1.af767ap-1f,
+        0x1.c6dad2p-1f, 0x1.d8865ep-1f, 0x1.e5768cp-1f, 0x1.eea556p-1f,
+        0x1.f4f694p-1f, 0x1.f92d08p-1f, 0x1.fbe61ep-1f, 0x1.fd9ae2p-1f,
+        0x1.fea422p-1f, 0x1.ff4048p-1f, 0x1.ff9960p-1f, 0x1.ffcaa8p-1f,
+        0x1.ffe514p-1f, 0x1.fff2d0p-1f, 0x1.fff9bap-1f, 0x1.fffd1ap-1f,
+        0x1.fffeb4p-1f, 0x1.ffff70p-1f, 0x1.ffffc4p-1f, 0x1.ffffe8p-1f,
+        0x1.fffff6p-1f, 0x1.fffffcp-1f, 0x1.fffffep-1f},
+    {
+        0x0.0p+0f, 0x1.ae1d62p-30f, 0x1.196b7ap-29f, 0x1.6e43f2p-27f,
+        -0x1.f38912p-28f, -0x1.978790p-28f, -0x1.4c5e3cp-26f, -0x1.5c8e00p-26f,
+        0x1.d04220p-27f, 0x1.053d8ep-26f, -0x1.9d5080p-27f, 0x1.da51fep-28f,
+        -0x1.1d90a0p-26f, -0x1.2610a8p-27f, -0x1.00e550p-26f, 0x1.de99eap-26f,
+        -0x1.7b0d40p-26f, -0x1.ca69aep-27f, -0x1.3f9ccap-26f, 0x1.e7d666p-26f,
+        0x1.e9937ep-26f, 0x1.77b834p-26f, -0x1.3eeb0ap-27f, 0x1.083a0ep-27f,
+        0x1.8826c0p-26f, -0x1.44d984p-29f, -0x1.82606ap-27f, -0x1.d24c26p-26f,
+        -0x1.de5534p-26f, 0x1.8c3da6p-29f, 0x1.78b8f2p-28f, 0x1.259db2p-26f},
+    {
+        0x1.20dd76p+0f, 0x1.1c62fap+0f, 0x1.0f5d16p+0f, 0x1.f5f0cep-1f,
+        0x1.c1efcap-1f, 0x1.86e96ap-1f, 0x1.492e42p-1f, 0x1.0cab62p-1f,
+        0x1.a911f0p-2f, 0x1.45e99cp-2f, 0x1.e46530p-3f, 0x1.5ce596p-3f,
+        0x1.e72372p-4f, 0x1.499d48p-4f, 0x1.b05530p-5f, 0x1.12ceb4p-5f,
+        0x1.529b9ep-6f, 0x1.94624ep-7f, 0x1.d4143ap-8f, 0x1.06918cp-8f,
+        0x1.1d8318p-9f, 0x1.2ce898p-10f, 0x1.3360ccp-11f, 0x1.305390p-12f,
+        0x1.2408eap-13f, 0x1.0f9e1cp-14f, 0x1.e9b5eap-16f, 0x1.abe0a0p-17f,
+        0x1.6a5974p-18f, 0x1.296a72p-19f, 0x1.d93722p-21f, 0x1.6ce1aep-22f},
+    {
+        -0x1.f7b3aap-25f, 0x1.dce388p-28f, 0x1.4502e8p-31f, -0x1.446404p-27f,
+        0x1.286550p-27f, -0x1.7c0092p-26f, 0x1.b1207ep-26f, -0x1.cb9b82p-30f,
+        0x1.314cf0p-27f, -0x1.9a2b8ap-29f, -0x1.47c670p-29f, -0x1.db9e22p-30f,
+        0x1.a0e84cp-30f, -0x1.db32b6p-30f, 0x1.5ffc16p-32f, -0x1.089b80p-30f,
+        0x1.0d6f18p-31f, 0x1.bfdf62p-33f, 0x1.2fa9a0p-33f, -0x1.357a3ap-33f,
+        -0x1.d5700ap-34f, 0x1.28c6f4p-35f, 0x1.f0ceccp-36f, -0x1.5fe2d6p-42f,
+        0x1.38189ep-41f, -0x1.ca2fccp-41f, 0x1.8ea01ep-46f, 0x1.64464cp-46f,
+        -0x1.b9c636p-45f, 0x1.887416p-44f, -0x1.10c650p-49f, -0x1.04fecep-50f},
+    {
+        -0x1.a6b768p-32f, -0x1.1c62fap-3f, -0x1.0f5d16p-2f, -0x1.78749ap-2f,
+        -0x1.c1efcap-2f, -0x1.e8a3c4p-2f, -0x1.edc564p-2f, -0x1.d62becp-2f,
+        -0x1.a911f0p-2f, -0x1.6ea6d0p-2f, -0x1.2ebf3ep-2f, -0x1.dfbbaep-3f,
+        -0x1.6d5a96p-3f, -0x1.0bcfcap-3f, -0x1.7a4a8ap-4f, -0x1.01a1c8p-4f,
+        -0x1.529b9ep-5f, -0x1.ada874p-6f, -0x1.074b60p-6f, -0x1.37ccd6p-7f,
+        -0x1.64e3dcp-8f, -0x1.8af148p-9f, -0x1.a6a51ap-10f, -0x1.b5781ep-11f,
+        -0x1.b60d5ep-12f, -0x1.a8670ap-13f, -0x1.8de3cep-14f, -0x1.690586p-15f,
+        -0x1.3d0e44p-16f, -0x1.0d8876p-17f, -0x1.bba3acp-19f, -0x1.617a9ep-20f},
+    {
+        0x1.96bd68p-59f, -0x1.ce1d5ep-31f, -0x1.2c6cb2p-33f, -0x1.08e24ep-28f,
+        -0x1.223e9cp-28f, 0x1.be4bd6p-28f, -0x1.0b33a0p-28f, 0x1.355106p-27f,
+        -0x1.2ef562p-27f, 0x1.7437d6p-27f, 0x1.96044ep-29f, 0x1.11232ep-31f,
+        0x1.74f5c8p-30f, -0x1.0c3242p-30f, -0x1.5e31d0p-31f, -0x1.1c13bcp-30f,
+        -0x1.18ce28p-30f, 0x1.447dcap-31f, -0x1.ed204ep-31f, 0x1.ef054ap-33f,
+        -0x1.a787ccp-33f, -0x1.4f7adep-36f, 0x1.790546p-36f, -0x1.4dafdcp-36f,
+        -0x1.4f5090p-37f, -0x1.861688p-38f, 0x1.62e8bep-39f, 0x1.8c771ap-48f,
+        -0x1.6734fcp-44f, -0x1.478b38p-42f, -0x1.da8facp-44f, 0x1.981b6ap-46f},
+    {
+        -0x1.81273cp-2f, -0x1.6f5518p-2f, -0x1.3c9736p-2f, -0x1.e106bcp-3f,
+        -0x1.2bf53cp-3f, -0x1.c810b4p-5f, 0x1.b6e752p-6f, 0x1.7c9d32p-4f,
+        0x1.1b6130p-3f, 0x1.4cb3bep-3f, 0x1.571cfcp-3f, 0x1.4374dap-3f,
+        0x1.1c2a0cp-3f, 0x1.d66334p-4f, 0x1.7148dap-4f, 0x1.143d2ep-4f,
+        0x1.8b0afcp-5f, 0x1.0ea484p-5f, 0x1.63ef6cp-6f, 0x1.c1ec0cp-7f,
+        0x1.119d92p-7f, 0x1.407f96p-8f, 0x1.69cefcp-9f, 0x1.89e102p-10f,
+        0x1.9db698p-11f, 0x1.a3728ap-12f, 0x1.9aa352p-13f, 0x1.8450b8p-14f,
+        0x1.62cb3ep-15f, 0x1.394950p-16f, 0x1.0b689cp-17f, 0x1.b95bf2p-19f},
+    {
+        -0x1.7fb8dcp-17f, 0x1.196c88p-4f, 0x1.040e7ap-3f, 0x1.552998p-3f,
+        0x1.76f26cp-3f, 0x1.6963bcp-3f, 0x1.349b5ap-3f, 0x1.cc605ep-4f,
+        0x1.1b615cp-4f, 0x1.ca50dap-6f, -0x1.93a862p-8f, -0x1.f3b898p-6f,
+        -0x1.6d5a84p-5f, -0x1.974c00p-5f, -0x1.8a0daap-5f, -0x1.5a3170p-5f,
+        -0x1.1a2c64p-5f, -0x1.afe568p-6f, -0x1.38a992p-6f, -0x1.ae5972p-7f,
+        -0x1.1a89c0p-7f, -0x1.62d4c8p-8f, -0x1.ab0c1ep-9f, -0x1.ed4aa8p-10f,
+        -0x1.11c83cp-10f, -0x1.24541cp-11f, -0x1.2c7d14p-12f, -0x1.298f28p-13f,
+        -0x1.1c06f4p-14f, -0x1.057578p-15f, -0x1.d06e12p-17f, -0x1.8e1e6cp-18f},
+    {
+        0x1.cfa15ap-4f, 0x1.aa0e8ap-4f, 0x1.477208p-4f, 0x1.743a78p-5f,
+        0x1.e25968p-8f, -0x1.bf95dcp-6f, -0x1.b32216p-5f, -0x1.12cbc6p-4f,
+        -0x1.1af4bap-4f, -0x1.f5d362p-5f, -0x1.824dc2p-5f, -0x1.f59b3cp-6f,
+        -0x1.e832f4p-7f, -0x1.1d5d22p-9f, 0x1.af6bfap-8f, 0x1.76809cp-7f,
+        0x1.ac257ap-7f, 0x1.99086ep-7f, 0x1.5d148ap-7f, 0x1.11e1dep-7f,
+        0x1.912624p-8f, 0x1.14ba4cp-8f, 0x1.69c9b2p-9f, 0x1.c2119ap-10f,
+        0x1.0b2e8ap-10f, 0x1.2f7312p-11f, 0x1.4a4278p-12f, 0x1.58ece0p-13f,
+        0x1.5a1760p-14f, 0x1.4def3ep-15f, 0x1.361576p-16f, 0x1.154a26p-17f},
+    {
+        -0x1.496bfap-8f, -0x1.72ae10p-6f, -0x1.4b8046p-5f, -0x1.99d826p-5f,
+        -0x1.99614cp-5f, -0x1.52529ap-5f, -0x1.b80574p-6f, -0x1.5424e8p-7f,
+        0x1.2c2276p-8f, 0x1.fbc2e4p-7f, 0x1.5c5cc2p-6f, 0x1.6a9cd4p-6f,
+        0x1.3c6016p-6f, 0x1.d836cap-7f, 0x1.25dd36p-7f, 0x1.0dad74p-8f,
+        0x1.ecf892p-12f, -0x1.dafe98p-10f, -0x1.7bc8cep-9f, -0x1.97a2d2p-9f,
+        -0x1.6e91dep-9f, -0x1.267734p-9f, -0x1.b29e12p-10f, -0x1.2b1b40p-10f,
+        -0x1.836dccp-11f, -0x1.db1590p-12f, -0x1.14ea3ep-12f, -0x1.33d40ap-13f,
+        -0x1.4710e0p-14f, -0x1.4cbf4ep-15f, -0x1.449ecep-16f, -0x1.300a7ep-17f}
+};
+
 // clang-format on
 
 }  // namespace topos::kernels

@@ -29,24 +29,10 @@ using std::ptrdiff_t;
 using std::size_t;
 
 using Doubles = doubles::Tag;
+using doubles::lane_vectors;
 using doubles::load;
 using doubles::Vector;
 using doubles::width;
-// How many vectors the lanes of one sum fill.
-inline constexpr size_t lane_vectors = sum_lanes / width;
-
-// The last levels of the tree: the two halves of a vector, then their halves.
-template <class D>
-HWY_INLINE double sum_of_halves([[maybe_unused]] D d, hn::Vec<D> v) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (hn::MaxLanes(D()) > 1) {
-    const hn::Half<D> half;
-    return sum_of_halves(
-        half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-#endif
-  return hn::GetLane(v);
-}
 
 // The sum of one block of n <= 4096 contiguous elements.
 template <class T>
@@ -80,13 +66,7 @@ HWY_INLINE double sum_of_block(const T* x, size_t n) {
     }
 #endif
   }
-  // The tree: across vectors first, then within the one that is left.
-  TOPOS_UNROLL
-  for (size_t half = lane_vectors / 2; half > 0; half /= 2) {
-    TOPOS_UNROLL
-    for (size_t v = 0; v < half; ++v) sum[v] = hn::Add(sum[v], sum[v + half]);
-  }
-  return sum_of_halves(d, sum[0]);
+  return doubles::sum_of_lanes(sum);
 }
 
 template <class T>

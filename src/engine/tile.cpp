@@ -50,6 +50,43 @@ struct TileProgram::Tile {
   }
 };
 
+/// Prefetches elements [begin, end) of what the next tile reads and of what
+/// this one writes.
+void TileProgram::bring(const Tile& tile, std::size_t begin,
+                        std::size_t end) const {
+  constexpr std::size_t line = 64;
+  const auto count = static_cast<std::size_t>(tile.at.rows * tile.at.columns);
+  for (const Stream& stream : streams_) {
+    const std::size_t bytes = slots_[stream.slot].element_bytes;
+    const std::byte* const first =
+        tile.pointers[stream.slot] + (stream.is_written ? 0 : count * bytes);
+    for (std::size_t i = begin * bytes; i < end * bytes; i += line) {
+      if (stream.is_written) {
+        __builtin_prefetch(first + i, 1);
+      } else {
+        __builtin_prefetch(first + i, 0);
+      }
+    }
+  }
+}
+
+/// A function that leaves memory idle, in pieces, while memory brings what
+/// comes next.
+void TileProgram::run_costly(const Instruction& step, const Tile& tile) const {
+  constexpr std::size_t piece = 512;
+  const auto count = static_cast<std::size_t>(tile.at.rows * tile.at.columns);
+  const std::byte* x = tile.pointers[step.operands[0]];
+  std::byte* to = tile.pointers[step.result];
+  for (std::size_t i = 0; i < count; i += piece) {
+    const std::size_t n = std::min(piece, count - i);
+    bring(tile, i, i + n);
+    const void* const operands[] = {x};
+    step.tile(operands, to, n);
+    x += n * slots_[step.operands[0]].element_bytes;
+    to += n * slots_[step.result].element_bytes;
+  }
+}
+
 /// Whether everything that an instruction touches lies without gaps.
 bool TileProgram::is_dense(const Instruction& step, const Tile& tile) const {
   const std::int64_t row = tile.row(step);
@@ -71,6 +108,7 @@ void TileProgram::run_elements(const Instruction& step,
   }
   std::byte* to = tile.pointers[step.result];
   if (is_dense(step, tile)) {
+    if (step.is_costly && !streams_.empty()) return run_costly(step, tile);
     step.tile(operands, to, static_cast<std::size_t>(tile.at.rows) * row);
     return;
   }
@@ -110,6 +148,27 @@ void TileProgram::run_chain(const Instruction& step, const Tile& tile) const {
                    elements, count, reinterpret_cast<float*>(to), n);
     x += tile.row_bytes(slots_[step.operands[0]]);
     to += tile.row_bytes(slots_[step.result]);
+  }
+}
+
+void TileProgram::run_products(const Instruction& step,
+                               const Tile& tile) const {
+  constexpr std::size_t together = 64;
+  const auto rows = static_cast<std::size_t>(tile.at.rows);
+  const auto columns = static_cast<std::size_t>(tile.at.columns);
+  const auto* const a =
+      reinterpret_cast<const float*>(tile.pointers[step.operands[0]]);
+  const auto* const b =
+      reinterpret_cast<const float*>(tile.pointers[step.operands[1]]);
+  auto* const to = reinterpret_cast<float*>(tile.pointers[step.result]);
+  double sums[together];
+  for (std::size_t r = 0; r < rows; r += together) {
+    const std::size_t count = std::min(together, rows - r);
+    kernels::sum_rows_of_products(a + r * columns, b + r * columns, count,
+                                  columns, sums);
+    for (std::size_t i = 0; i < count; ++i) {
+      to[r + i] = static_cast<float>(sums[i] / step.divisor);
+    }
   }
 }
 
@@ -190,6 +249,9 @@ void TileProgram::run(const Addresses& addresses, std::byte* shared,
           break;
         case Instruction::Kind::chain:
           run_chain(step, tile);
+          break;
+        case Instruction::Kind::products:
+          run_products(step, tile);
           break;
         case Instruction::Kind::row:
         case Instruction::Kind::expand:

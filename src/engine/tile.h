@@ -86,9 +86,17 @@ class TileProgram {
   /// One tile's slots: where their first elements lie, and how far apart
   /// their rows are.
   struct Tile;
+  /// A slot in memory that tiles move over.
+  struct Stream {
+    std::uint32_t slot;
+    bool is_written;
+  };
+  void bring(const Tile& tile, std::size_t begin, std::size_t end) const;
+  void run_costly(const Instruction& step, const Tile& tile) const;
   bool is_dense(const Instruction& step, const Tile& tile) const;
   void run_elements(const Instruction& step, const Tile& tile) const;
   void run_chain(const Instruction& step, const Tile& tile) const;
+  void run_products(const Instruction& step, const Tile& tile) const;
   void run_load(const Instruction& step, const Addresses& addresses,
                 const Tile& tile) const;
 
@@ -98,6 +106,7 @@ class TileProgram {
   std::vector<Load> loads_;
   std::vector<Instruction> instructions_;
   std::vector<TileChain> chains_;
+  std::vector<Stream> streams_;
   std::optional<Product> product_;
   std::vector<Total> totals_;
   std::size_t totals_bytes_ = 0;

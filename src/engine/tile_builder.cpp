@@ -65,8 +65,10 @@ class TileProgram::Builder {
     for (member_ = 0; member_ < group_.members.size(); ++member_) {
       add(group_.members[member_]);
     }
-    make_chains(tile_.instructions_, tile_.slots_, tile_.chains_);
+    make_chains(tile_.instructions_, tile_.slots_, tile_.chains_,
+                group_.columns);
     place_scratch();
+    find_streams();
     for (const auto& [node, load] : direct_) {
       if (!read_otherwise_.contains(node)) tile_.direct_loads_.push_back(load);
     }
@@ -147,6 +149,7 @@ class TileProgram::Builder {
       Extent reads = member.extent;
       if (instruction.row != nullptr) {
         instruction.kind = Instruction::Kind::row;
+        instruction.divisor = divisor_of_sum(node);
         reads = Extent::full;
         // Whole rows are read, whatever comes of them.
         tile_.cost_ += static_cast<double>(group_.rows * group_.columns) *
@@ -165,6 +168,14 @@ class TileProgram::Builder {
     }
     instruction.result = slot_of_result(member, node);
     tile_.instructions_.push_back(instruction);
+  }
+
+  /// Of a sum or mean of rows of f32; of others 0.
+  double divisor_of_sum(const Node& node) const {
+    if (node.type.dtype != f32) return 0;
+    if (std::holds_alternative<ops::Sum>(node.op)) return 1;
+    if (!std::holds_alternative<ops::Mean>(node.op)) return 0;
+    return static_cast<double>(group_.columns);
   }
 
   /// Sets the loop of an elementwise instruction; the operands that it takes as
@@ -188,6 +199,8 @@ class TileProgram::Builder {
     instruction.scalars = scalars;
     if (is_fast && dtype == f32)
       instruction.arithmetic = arithmetic_of(node.op);
+    instruction.is_costly = member.extent == Extent::full &&
+                            is_elementary(node.op) && operands.size() == 1;
     if (!is_fast) instruction.tile = tile_of(node.op, dtype);
     const double elementary = is_fast ? 1.0 : 12.0;
     const double cheap = is_fast ? 0.1 : 0.4;
@@ -421,6 +434,24 @@ class TileProgram::Builder {
       release(instructions[i].result, i);
     }
     tile_.worker_bytes_ = end;
+  }
+
+  /// Where a cache does not hold them anyway.
+  void find_streams() {
+    constexpr std::int64_t least_elements = std::int64_t{1} << 18;
+    if (tile_.product_ || group_.rows * group_.columns < least_elements) {
+      return;
+    }
+    std::vector<bool> written(tile_.slots_.size(), false);
+    for (const Instruction& each : tile_.instructions_) {
+      written[each.result] = true;
+    }
+    for (std::uint32_t i = 0; i < tile_.slots_.size(); ++i) {
+      const Slot& slot = tile_.slots_[i];
+      if (slot.in_memory && slot.moves && slot.extent == Extent::full) {
+        tile_.streams_.push_back({i, written[i]});
+      }
+    }
   }
 
   TileProgram& tile_;

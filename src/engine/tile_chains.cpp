@@ -1,5 +1,8 @@
-// Finds chains: arithmetic whose one reader is the next arithmetic.
+// Finds chains: arithmetic whose one reader is the next arithmetic; and
+// products whose one reader is their sum.
 
+#include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/tile_instruction.h"
@@ -11,23 +14,41 @@ namespace {
 using Instruction = TileInstruction;
 using kernels::ChainStep;
 
+/// By slot, the instructions that read it.
+std::vector<std::uint32_t> count_readers(
+    const std::vector<Instruction>& instructions, std::size_t slots,
+    const std::vector<TileChain>& chains) {
+  std::vector<std::uint32_t> readers(slots, 0);
+  for (const Instruction& each : instructions) {
+    std::vector<std::uint32_t> read;  // twice by one is one reader
+    for_each_operand(each, chains, [&](std::uint32_t operand) {
+      if (std::ranges::find(read, operand) == read.end()) {
+        read.push_back(operand);
+        ++readers[operand];
+      }
+    });
+  }
+  return readers;
+}
+
 class ChainMaker {
  public:
   ChainMaker(const std::vector<Instruction>& instructions,
-             const std::vector<TileSlot>& slots, std::vector<TileChain>& chains)
-      : slots_(slots), chains_(chains), readers_(slots.size(), 0) {
+             const std::vector<TileSlot>& slots, std::vector<TileChain>& chains,
+             std::int64_t columns)
+      : slots_(slots),
+        chains_(chains),
+        readers_(count_readers(instructions, slots.size(), chains)) {
+    if (columns < least_row) return;
     for (const Instruction& each : instructions) {
-      for (std::uint32_t i = 0; i < each.operand_count; ++i) {
-        bool is_first = true;  // twice by one instruction is one reader
-        for (std::uint32_t k = 0; k < i; ++k) {
-          is_first &= each.operands[k] != each.operands[i];
-        }
-        if (is_first) ++readers_[each.operands[i]];
+      if (each.kind == Instruction::Kind::expand) {
+        expanded_[each.result] = each.operands[0];
       }
     }
   }
 
-  void add(const Instruction& next) {
+  void add(Instruction next) {
+    const bool takes_row_elements = read_row_elements(next);
     // Loads and the like lie between steps: they write registers alone.
     const bool writes_register = next.kind == Instruction::Kind::load ||
                                  next.kind == Instruction::Kind::expand;
@@ -36,6 +57,7 @@ class ChainMaker {
       return;
     }
     result_.push_back(next);
+    if (takes_row_elements) start(result_.back());
     if (next.arithmetic && next.kind == Instruction::Kind::tile) {
       last_ = result_.size() - 1;
     } else if (!writes_register) {
@@ -43,9 +65,38 @@ class ChainMaker {
     }
   }
 
-  std::vector<Instruction> take() { return std::move(result_); }
+  std::vector<Instruction> take() {
+    // Some elements are no longer read as rows.
+    const auto readers = count_readers(result_, slots_.size(), chains_);
+    std::erase_if(result_, [&](const Instruction& each) {
+      return each.kind == Instruction::Kind::expand &&
+             readers[each.result] == 0;
+    });
+    return std::move(result_);
+  }
 
  private:
+  /// Shorter rows are better all at once.
+  static constexpr std::int64_t least_row = 128;
+
+  /// Makes an element a row, which would be a row of that element, a scalar of
+  /// each row. Whether there was one.
+  bool read_row_elements(Instruction& next) const {
+    if (!next.arithmetic || next.kind != Instruction::Kind::tile ||
+        next.extent != Extent::full || next.operand_count != 2) {
+      return false;
+    }
+    const auto before = next.scalars;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const auto found = expanded_.find(next.operands[i]);
+      if (found == expanded_.end() || next.scalars != before) continue;
+      if ((next.scalars >> (1 - i) & 1) != 0) continue;  // one stays a row
+      next.operands[i] = found->second;
+      next.scalars |= 1u << i;
+    }
+    return next.scalars != before;
+  }
+
   bool follows_last(const Instruction& next) const {
     const Instruction& last = result_[last_];
     if (!next.arithmetic || next.extent != last.extent) return false;
@@ -110,18 +161,60 @@ class ChainMaker {
 
   const std::vector<TileSlot>& slots_;
   std::vector<TileChain>& chains_;
-  std::vector<std::uint32_t> readers_;  // by slot
+  std::vector<std::uint32_t> readers_;                         // by slot
+  std::unordered_map<std::uint32_t, std::uint32_t> expanded_;  // to its element
   std::vector<Instruction> result_;
   static constexpr std::size_t none = SIZE_MAX;
   std::size_t last_ = none;  // in result_: what may go on
 };
 
+/// Whether the products of f32 at `at` are those that a later sum reads, and
+/// could be computed there: nothing in between writes memory, which their
+/// operands may share.
+bool is_summed(const std::vector<Instruction>& instructions,
+               const std::vector<TileSlot>& slots, std::size_t at,
+               std::size_t sum) {
+  const Instruction& product = instructions[at];
+  if (product.arithmetic != kernels::Arithmetic::mul ||
+      product.kind != Instruction::Kind::tile || product.scalars != 0 ||
+      product.extent != Extent::full ||
+      product.result != instructions[sum].operands[0] ||
+      slots[product.result].in_memory) {
+    return false;
+  }
+  for (std::size_t i = at + 1; i < sum; ++i) {
+    if (slots[instructions[i].result].in_memory) return false;
+  }
+  return true;
+}
+
+void make_sums_of_products(std::vector<Instruction>& instructions,
+                           const std::vector<TileSlot>& slots) {
+  const auto readers = count_readers(instructions, slots.size(), {});
+  for (std::size_t sum = 1; sum < instructions.size(); ++sum) {
+    Instruction& each = instructions[sum];
+    if (each.divisor == 0 || readers[each.operands[0]] != 1) continue;
+    for (std::size_t at = sum; at-- > 0;) {
+      if (!is_summed(instructions, slots, at, sum)) continue;
+      each.kind = Instruction::Kind::products;
+      each.operands[0] = instructions[at].operands[0];
+      each.operands[1] = instructions[at].operands[1];
+      each.operand_count = 2;
+      instructions.erase(instructions.begin() +
+                         static_cast<std::ptrdiff_t>(at));
+      --sum;
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void make_chains(std::vector<TileInstruction>& instructions,
                  const std::vector<TileSlot>& slots,
-                 std::vector<TileChain>& chains) {
-  ChainMaker maker(instructions, slots, chains);
+                 std::vector<TileChain>& chains, std::int64_t columns) {
+  make_sums_of_products(instructions, slots);
+  ChainMaker maker(instructions, slots, chains, columns);
   for (const Instruction& each : instructions) maker.add(each);
   instructions = maker.take();
 }

@@ -42,6 +42,7 @@ struct TileInstruction {
     tile,
     chain,
     row,
+    products,  // the sum of a row of products
     expand,
     load,
     product,
@@ -49,6 +50,7 @@ struct TileInstruction {
   };
   Kind kind = Kind::tile;
   Extent extent = Extent::full;
+  bool is_costly = false;  // a function of one argument, no cheap one
   ops::TileFunction tile = nullptr;
   RowFunction row = nullptr;
   std::uint32_t operands[3] = {};  // slots
@@ -57,6 +59,7 @@ struct TileInstruction {
   std::uint32_t load = 0;
   std::uint32_t chain = 0;
   std::uint32_t total = 0;
+  double divisor = 0;  // of a sum of rows of f32; 0 for all else
   /// Arithmetic of f32, which can be a step of a chain; which operands are one
   /// element.
   std::optional<kernels::Arithmetic> arithmetic;
@@ -92,9 +95,11 @@ void for_each_operand(const TileInstruction& instruction,
   }
 }
 
-/// Makes chains of arithmetic whose intermediate values nobody else reads.
+/// Makes chains of arithmetic whose intermediate values nobody else reads, and
+/// sums of products that only the sum reads.
+/// \param columns  of the group
 void make_chains(std::vector<TileInstruction>& instructions,
                  const std::vector<TileSlot>& slots,
-                 std::vector<TileChain>& chains);
+                 std::vector<TileChain>& chains, std::int64_t columns);
 
 }  // namespace topos::engines

@@ -324,9 +324,9 @@ void softmax(const T* x, T* y, size_t rows, size_t columns) {
     T shifts[piece_rows];
     double sums[piece_rows];
     T* const out = y + r * columns;
-    const size_t next = std::min(r + count, rows - count) * columns;
-    shifted_piece<T>(x + r * columns, out, count, columns, {x + next}, shifts,
-                     sums);
+    // Rows are often followed by those of the next call.
+    shifted_piece<T>(x + r * columns, out, count, columns,
+                     {x + (r + count) * columns}, shifts, sums);
     scale_rows(out, count, columns, sums);
   }
 }
@@ -347,9 +347,10 @@ HWY_INLINE void for_shifted_rows(const T* x, const T* y, size_t rows,
       sums[0] = shifted_row(x + r * columns, columns, shifts[0],
                             [&scratch](size_t) { return scratch; });
     } else {
-      shifted_piece<T>(x + r * columns, scratch, count, columns,
-                       {nullptr, y == nullptr ? y : y + r * columns}, shifts,
-                       sums);
+      shifted_piece<T>(
+          x + r * columns, scratch, count, columns,
+          {x + (r + count) * columns, y == nullptr ? y : y + r * columns},
+          shifts, sums);
     }
     for (size_t i = 0; i < count; ++i) logs[i] = static_cast<T>(sums[i]);
     logarithms(logs, logs, count);

@@ -34,50 +34,78 @@ using doubles::load;
 using doubles::Vector;
 using doubles::width;
 
-// The sum of one block of n <= 4096 contiguous elements.
+/// What is summed: width elements from i on, or the first of them.
 template <class T>
-HWY_INLINE double sum_of_block(const T* x, size_t n) {
-  const Doubles d;
+struct Elements {
+  const T* x;
+
+  HWY_INLINE Vector at(size_t i) const { return load(x + i); }
+  HWY_INLINE Vector at(size_t i, size_t count) const {
+    return load(x + i, count);
+  }
+  HWY_INLINE Elements from(size_t i) const { return {x + i}; }
+};
+
+struct Products {
+  const float* a;
+  const float* b;
+
+  HWY_INLINE Vector at(size_t i) const {
+    const doubles::Narrow d;
+    return hn::PromoteTo(Doubles(),
+                         hn::Mul(hn::LoadU(d, a + i), hn::LoadU(d, b + i)));
+  }
+  HWY_INLINE Vector at(size_t i, size_t count) const {
+    const doubles::Narrow d;
+    return hn::PromoteTo(Doubles(), hn::Mul(load_first(d, a + i, count),
+                                            load_first(d, b + i, count)));
+  }
+  HWY_INLINE Products from(size_t i) const { return {a + i, b + i}; }
+};
+
+// The sum of one block of n <= 4096 contiguous elements.
+template <class X>
+HWY_INLINE double sum_of_block(const X& x, size_t n) {
   Vector sum[lane_vectors];
   TOPOS_UNROLL
-  for (size_t v = 0; v < lane_vectors; ++v) sum[v] = hn::Zero(d);
+  for (size_t v = 0; v < lane_vectors; ++v) sum[v] = hn::Zero(Doubles());
   size_t i = 0;
   for (; i + sum_lanes <= n; i += sum_lanes) {
     TOPOS_UNROLL
     for (size_t v = 0; v < lane_vectors; ++v) {
-      sum[v] = hn::Add(sum[v], load(x + i + v * width));
+      sum[v] = hn::Add(sum[v], x.at(i + v * width));
     }
   }
-  if (i < n) {
-    // A lane is never -0, so the +0 that fills the rest leaves it as it is.
-#if TOPOS_SAFE_MASKS
-    TOPOS_UNROLL
-    for (size_t v = 0; v < lane_vectors; ++v) {
-      const size_t at = i + v * width;
-      if (at < n)
-        sum[v] = hn::Add(sum[v], load(x + at, std::min(width, n - at)));
-    }
-#else
-    T rest[sum_lanes] = {};
-    for (size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
-    TOPOS_UNROLL
-    for (size_t v = 0; v < lane_vectors; ++v) {
-      sum[v] = hn::Add(sum[v], load(rest + v * width));
-    }
-#endif
+  // A lane is never -0, so the +0 that fills the rest leaves it as it is.
+  TOPOS_UNROLL
+  for (size_t v = 0; v < lane_vectors; ++v) {
+    const size_t at = i + v * width;
+    if (at < n) sum[v] = hn::Add(sum[v], x.at(at, std::min(width, n - at)));
   }
   return doubles::sum_of_lanes(sum);
+}
+
+template <class X>
+HWY_INLINE double sum_of_row(const X& x, size_t columns) {
+  double total = sum_of_block(x, std::min(sum_block, columns));
+  for (size_t i = sum_block; i < columns; i += sum_block) {
+    total += sum_of_block(x.from(i), std::min(sum_block, columns - i));
+  }
+  return total;
 }
 
 template <class T>
 void rows_of(const T* x, ptrdiff_t row_stride, size_t rows, size_t columns,
              double* out) {
   for (size_t r = 0; r < rows; ++r, x += row_stride) {
-    double total = sum_of_block(x, std::min(sum_block, columns));
-    for (size_t i = sum_block; i < columns; i += sum_block) {
-      total += sum_of_block(x + i, std::min(sum_block, columns - i));
-    }
-    out[r] = total;
+    out[r] = sum_of_row(Elements<T>{x}, columns);
+  }
+}
+
+void products_f32(const float* a, const float* b, size_t rows, size_t columns,
+                  double* out) {
+  for (size_t r = 0; r < rows; ++r, a += columns, b += columns) {
+    out[r] = sum_of_row(Products{a, b}, columns);
   }
 }
 
@@ -206,6 +234,7 @@ namespace topos::kernels {
 
 HWY_EXPORT(rows_f32);
 HWY_EXPORT(rows_f64);
+HWY_EXPORT(products_f32);
 HWY_EXPORT(columns_f32);
 HWY_EXPORT(columns_f64);
 
@@ -219,6 +248,12 @@ void sum_rows(const double* x, std::ptrdiff_t row_stride, std::size_t rows,
               std::size_t columns, double* out) {
   apply_target_cap();
   HWY_DYNAMIC_DISPATCH(rows_f64)(x, row_stride, rows, columns, out);
+}
+
+void sum_rows_of_products(const float* a, const float* b, std::size_t rows,
+                          std::size_t columns, double* out) {
+  apply_target_cap();
+  HWY_DYNAMIC_DISPATCH(products_f32)(a, b, rows, columns, out);
 }
 
 void sum_columns(const float* x, std::ptrdiff_t row_stride, std::size_t rows,

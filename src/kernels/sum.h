@@ -14,6 +14,10 @@ void sum_rows(const float* x, std::ptrdiff_t row_stride, std::size_t rows,
 void sum_rows(const double* x, std::ptrdiff_t row_stride, std::size_t rows,
               std::size_t columns, double* out);
 
+/// The same of products, each rounded: a[r, c] b[r, c]. Rows lie without gaps.
+void sum_rows_of_products(const float* a, const float* b, std::size_t rows,
+                          std::size_t columns, double* out);
+
 /// out[c] = the sum of x[0, c], x[1, c], ..., x[rows - 1, c], for c < columns.
 /// Threads divide columns, never rows.
 void sum_columns(const float* x, std::ptrdiff_t row_stride, std::size_t rows,

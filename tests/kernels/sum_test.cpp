@@ -73,6 +73,33 @@ TYPED_TEST(Sum, RowsHaveTheReferencesBits) {
   }
 }
 
+TEST(SumOfProducts, RowsHaveTheBitsOfTheRoundedProducts) {
+  TOPOS_SHOW_SEED();
+  std::mt19937 random(test::seed());
+  for (const Values kind : {Values::ordinary, Values::special, Values::wild}) {
+    for (const std::size_t columns : extents) {
+      SCOPED_TRACE(columns);
+      const std::size_t rows = columns > 1000 ? 2 : 5;
+      const auto a = random_values<float>(random, rows * columns, kind);
+      const auto b = random_values<float>(random, rows * columns, kind);
+      std::vector<float> products;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        products.push_back(a[i] * b[i]);
+      }
+      std::vector<double> expected;
+      for (std::size_t r = 0; r < rows; ++r) {
+        expected.push_back(
+            ops::sum_reference(products.data() + r * columns, columns));
+      }
+      on_every_target([&] {
+        std::vector<double> sums(rows);
+        sum_rows_of_products(a.data(), b.data(), rows, columns, sums.data());
+        expect_same_bits(sums, expected);
+      });
+    }
+  }
+}
+
 TYPED_TEST(Sum, ColumnsHaveTheReferencesBits) {
   TOPOS_SHOW_SEED();
   std::mt19937 random(test::seed());

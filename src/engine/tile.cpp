@@ -126,8 +126,8 @@ void TileProgram::run_elements(const Instruction& step,
 void TileProgram::run_chain(const Instruction& step, const Tile& tile) const {
   const TileChain& chain = chains_[step.chain];
   const std::size_t count = chain.steps.size();
-  const std::byte* operands[greatest_chain];
-  std::int64_t operand_row_bytes[greatest_chain];
+  const std::byte* operands[kernels::greatest_chain];
+  std::int64_t operand_row_bytes[kernels::greatest_chain];
   for (std::size_t i = 0; i < count; ++i) {
     operands[i] = tile.pointers[chain.operands[i]];
     operand_row_bytes[i] = tile.row_bytes(slots_[chain.operands[i]]);
@@ -139,7 +139,7 @@ void TileProgram::run_chain(const Instruction& step, const Tile& tile) const {
   const auto n = static_cast<std::size_t>(dense ? tile.at.rows * tile.row(step)
                                                 : tile.row(step));
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    const float* elements[greatest_chain];
+    const float* elements[kernels::greatest_chain];
     for (std::size_t i = 0; i < count; ++i) {
       elements[i] = reinterpret_cast<const float*>(operands[i]);
       operands[i] += operand_row_bytes[i];

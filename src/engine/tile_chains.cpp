@@ -104,7 +104,7 @@ class ChainMaker {
       return false;
     }
     if (last.kind == Instruction::Kind::chain &&
-        chains_[last.chain].steps.size() >= greatest_chain) {
+        chains_[last.chain].steps.size() >= kernels::greatest_chain) {
       return false;
     }
     bool reads = false;
@@ -119,10 +119,83 @@ class ChainMaker {
     result_.erase(result_.begin() + static_cast<std::ptrdiff_t>(last_));
     const std::uint32_t value = chain.result;
     if (chain.kind == Instruction::Kind::tile) start(chain);
+    const std::size_t other = other_chain(chain, next);
+    if (other != none) put_aside(other, chain);
     append(chains_[chain.chain], next, value);
+    if (other != none) {
+      chains_[chain.chain].steps.back().operand = ChainStep::Operand::aside;
+    }
     chain.result = next.result;
     result_.push_back(chain);
     last_ = result_.size() - 1;
+  }
+
+  /// The arithmetic, in result_, that makes the other operand of what follows
+  /// a chain, if it can run together with both: each has to leave room for the
+  /// other, and nothing since has written memory.
+  std::size_t other_chain(const Instruction& chain,
+                          const Instruction& next) const {
+    if (next.operand_count != 2 || next.operands[0] == next.operands[1] ||
+        next.scalars != 0) {
+      return none;
+    }
+    const std::uint32_t value =
+        next.operands[0] == chain.result ? next.operands[1] : next.operands[0];
+    if (slots_[value].in_memory || readers_[value] != 1) return none;
+    for (std::size_t at = result_.size(); at-- > 0;) {
+      const Instruction& other = result_[at];
+      if (other.result == value) {
+        return can_join(other, chain) ? at : none;
+      }
+      if (slots_[other.result].in_memory) return none;
+    }
+    return none;
+  }
+
+  bool can_join(const Instruction& other, const Instruction& chain) const {
+    if (!other.arithmetic || other.extent != chain.extent) return false;
+    std::size_t steps = chains_[chain.chain].steps.size() + 2;
+    bool turns = has_turn(chains_[chain.chain]);
+    if (other.kind == Instruction::Kind::chain) {
+      steps += chains_[other.chain].steps.size();
+      turns |= has_turn(chains_[other.chain]);
+    } else if (other.kind == Instruction::Kind::tile) {
+      ++steps;
+    } else {
+      return false;
+    }
+    return steps <= kernels::greatest_chain && !turns &&
+           std::ranges::none_of(chains_[chain.chain].steps, is_function);
+  }
+
+  static bool is_function(const ChainStep& step) {
+    return step.op == kernels::Arithmetic::erf ||
+           step.op == kernels::Arithmetic::logistic;
+  }
+
+  static bool has_turn(const TileChain& chain) {
+    return std::ranges::any_of(chain.steps, [](const ChainStep& step) {
+      return step.operand == ChainStep::Operand::turn;
+    });
+  }
+
+  /// Lets a chain start with another one, whose value it puts aside.
+  void put_aside(std::size_t at, Instruction& chain) {
+    Instruction other = result_[at];
+    result_.erase(result_.begin() + static_cast<std::ptrdiff_t>(at));
+    if (other.kind == Instruction::Kind::tile) start(other);
+    const TileChain& second = chains_[chain.chain];
+    TileChain& first = chains_[other.chain];
+    ChainStep turn;
+    turn.operand = ChainStep::Operand::turn;
+    first.steps.push_back(turn);
+    first.operands.push_back(chain.operands[0]);
+    first.steps.insert(first.steps.end(), second.steps.begin(),
+                       second.steps.end());
+    first.operands.insert(first.operands.end(), second.operands.begin(),
+                          second.operands.end());
+    chain.operands[0] = other.operands[0];
+    chain.chain = other.chain;
   }
 
   /// Makes an instruction a chain of one step, of its first operand that is not

@@ -66,9 +66,6 @@ struct TileInstruction {
   kernels::Scalars scalars = 0;
 };
 
-/// Longer chains are cut: their operands are many streams.
-inline constexpr std::size_t greatest_chain = 16;
-
 /// The operations that follow one another in a chain, on operands[0] of its
 /// instruction.
 struct TileChain {
@@ -89,7 +86,8 @@ void for_each_operand(const TileInstruction& instruction,
   for (std::size_t i = 0; i < chain.steps.size(); ++i) {
     const auto operand = chain.steps[i].operand;
     if (operand == kernels::ChainStep::Operand::elements ||
-        operand == kernels::ChainStep::Operand::scalar) {
+        operand == kernels::ChainStep::Operand::scalar ||
+        operand == kernels::ChainStep::Operand::turn) {
       f(chain.operands[i]);
     }
   }

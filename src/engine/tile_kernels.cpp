@@ -52,6 +52,8 @@ template <> constexpr auto arithmetic<ops::Neg> = std::optional(Arithmetic::neg)
 template <> constexpr auto arithmetic<ops::Abs> = std::optional(Arithmetic::abs);
 template <> constexpr auto arithmetic<ops::Sqrt> = std::optional(Arithmetic::sqrt);
 template <> constexpr auto arithmetic<ops::Relu> = std::optional(Arithmetic::relu);
+template <> constexpr auto arithmetic<ops::Erf> = std::optional(Arithmetic::erf);
+template <> constexpr auto arithmetic<ops::Logistic> = std::optional(Arithmetic::logistic);
 // clang-format on
 
 using ElementaryKernel = void (*)(const float*, float*, std::size_t);

@@ -78,6 +78,9 @@ ElementwiseFunction function_of(Arithmetic op, Scalars scalars) {
     case sqrt:
       if constexpr (hwy::IsFloat<T>()) return unary_of<Sqrt, T>(scalars);
       break;
+    case erf:
+    case logistic:
+      break;
   }
   return nullptr;
 }

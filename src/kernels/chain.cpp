@@ -3,6 +3,9 @@
 
 #include "kernels/chain.h"
 
+#include <algorithm>
+
+#include "kernels/elementary.h"
 #include "kernels/simd_targets.h"
 #include "kernels/targets.h"
 
@@ -25,6 +28,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = Tag<float>;
 using Vector = hn::Vec<Floats>;
 inline constexpr std::size_t width = hn::MaxLanes(Floats());
+
+/// Elements that go through a chain with functions together.
+inline constexpr std::size_t piece = 512;
 
 /// Whole vectors that lie one after another.
 template <std::size_t count>
@@ -112,6 +118,9 @@ HWY_INLINE void run_step(const ChainStep& step, Block& value,
       return value.template apply<Sqrt>();
     case Arithmetic::relu:
       return value.template apply<Relu>();
+    case Arithmetic::erf:
+    case Arithmetic::logistic:
+      return;  // between blocks
   }
 }
 
@@ -122,21 +131,36 @@ HWY_INLINE void run_block(const float* x, const ChainStep* steps,
                           float* y, std::size_t i, std::size_t n) {
   Block value;
   value.load(x, i, n);
+  Block aside = value;
   for (std::size_t s = 0; s < count; ++s) {
     Block operand = value;
-    if (steps[s].operand == ChainStep::Operand::elements) {
-      operand.load(operands[s], i, n);
-    } else if (steps[s].operand == ChainStep::Operand::scalar) {
-      operand.fill(*operands[s]);
+    switch (steps[s].operand) {
+      case ChainStep::Operand::none:
+      case ChainStep::Operand::itself:
+        break;
+      case ChainStep::Operand::elements:
+        operand.load(operands[s], i, n);
+        break;
+      case ChainStep::Operand::scalar:
+        operand.fill(*operands[s]);
+        break;
+      case ChainStep::Operand::aside:
+        operand = aside;
+        break;
+      case ChainStep::Operand::turn:
+        aside = value;
+        value.load(operands[s], i, n);
+        continue;
     }
     run_step(steps[s], value, operand);
   }
   value.store(y, i, n);
 }
 
-void run_chain(const float* x, const ChainStep* steps,
-               const float* const* operands, std::size_t count, float* y,
-               std::size_t n) {
+/// Steps that are arithmetic.
+void run_arithmetic(const float* x, const ChainStep* steps,
+                    const float* const* operands, std::size_t count, float* y,
+                    std::size_t n) {
   using Block = Vectors<4>;
   std::size_t i = 0;
   for (; i + Block::elements <= n; i += Block::elements) {
@@ -144,6 +168,59 @@ void run_chain(const float* x, const ChainStep* steps,
   }
   for (; i < n; i += width) {
     run_block<Part>(x, steps, operands, count, y, i, HWY_MIN(width, n - i));
+  }
+}
+
+bool is_function(const ChainStep& step) {
+  return step.op == Arithmetic::erf || step.op == Arithmetic::logistic;
+}
+
+void run_function(Arithmetic op, const float* x, float* y, std::size_t n) {
+  if (op == Arithmetic::erf) {
+    erf(x, y, n);
+  } else {
+    logistic(x, y, n);
+  }
+}
+
+/// Functions want many vectors at a time: a piece of elements goes through all
+/// steps, those before, between and behind functions as chains of their own.
+void run_piece(const float* x, const ChainStep* steps,
+               const float* const* operands, std::size_t count, float* y,
+               std::size_t n) {
+  HWY_ALIGN float values[piece];
+  for (std::size_t begin = 0; begin < count;) {
+    std::size_t end = begin;
+    while (end < count && !is_function(steps[end])) ++end;
+    if (end != begin) {
+      float* const to = end == count ? y : values;
+      run_arithmetic(x, steps + begin, operands + begin, end - begin, to, n);
+      x = to;
+    }
+    if (end != count) {
+      float* const to = end + 1 == count ? y : values;
+      run_function(steps[end].op, x, to, n);
+      x = to;
+    }
+    begin = end + 1;
+  }
+}
+
+void run_chain(const float* x, const ChainStep* steps,
+               const float* const* operands, std::size_t count, float* y,
+               std::size_t n) {
+  if (std::none_of(steps, steps + count, is_function)) {
+    return run_arithmetic(x, steps, operands, count, y, n);
+  }
+  const float* at[greatest_chain];
+  for (std::size_t i = 0; i < n; i += piece) {
+    for (std::size_t s = 0; s < count; ++s) {
+      const auto kind = steps[s].operand;
+      const bool moves = kind == ChainStep::Operand::elements ||
+                         kind == ChainStep::Operand::turn;
+      at[s] = moves ? operands[s] + i : operands[s];
+    }
+    run_piece(x + i, steps, at, count, y + i, std::min(piece, n - i));
   }
 }
 #endif

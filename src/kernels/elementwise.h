@@ -34,7 +34,10 @@ enum class Arithmetic : std::uint8_t {
   neg,
   abs,
   sqrt,
-  relu
+  relu,
+  // Of chains alone; see elementary.h for their functions.
+  erf,
+  logistic
 };
 ElementwiseFunction arithmetic_function(Arithmetic op, Number type,
                                         Scalars scalars);

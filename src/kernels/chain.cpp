@@ -134,23 +134,18 @@ HWY_INLINE void run_block(const float* x, const ChainStep* steps,
   Block aside = value;
   for (std::size_t s = 0; s < count; ++s) {
     Block operand = value;
-    switch (steps[s].operand) {
-      case ChainStep::Operand::none:
-      case ChainStep::Operand::itself:
-        break;
-      case ChainStep::Operand::elements:
-        operand.load(operands[s], i, n);
-        break;
-      case ChainStep::Operand::scalar:
-        operand.fill(*operands[s]);
-        break;
-      case ChainStep::Operand::aside:
-        operand = aside;
-        break;
-      case ChainStep::Operand::turn:
-        aside = value;
-        value.load(operands[s], i, n);
-        continue;
+    // The common ones first.
+    const auto kind = steps[s].operand;
+    if (kind == ChainStep::Operand::scalar) {
+      operand.fill(*operands[s]);
+    } else if (kind == ChainStep::Operand::elements) {
+      operand.load(operands[s], i, n);
+    } else if (kind == ChainStep::Operand::aside) {
+      operand = aside;
+    } else if (kind == ChainStep::Operand::turn) {
+      aside = value;
+      value.load(operands[s], i, n);
+      continue;
     }
     run_step(steps[s], value, operand);
   }

@@ -3,7 +3,9 @@
 // The method is free where the result is not. Here: 8 doubles at a time (or as
 // many as a vector has) get within 2^-42 of the value by a short polynomial,
 // and the lanes that this leaves between two floats, one of 100,000, are
-// handed to the scalar function (elementary-inl.h).
+// handed to the scalar function (elementary-inl.h). Where tables of 32 floats
+// are cheap, sums of two floats come first for some functions, and doubles for
+// the vectors that they leave open.
 
 #pragma once
 

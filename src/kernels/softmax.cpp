@@ -223,17 +223,21 @@ HWY_NOINLINE double shifted_block(const float* x, float shift, float* y,
       add_to_lanes(sum, k + width, v1);
     }
   }
-  TOPOS_UNROLL
-  for (size_t k = 0; k < step; k += width) {
-    if (i + k >= n) break;
-    const size_t count = std::min(width, n - i - k);
-    const auto within = hn::FirstN(d, count);
-    // A lane is never -0, so +0 leaves it as it is.
-    const FloatVector v = hn::IfThenElseZero(
-        within, value<Exp>(hn::IfThenElseZero(
-                    within, hn::Sub(load_first(d, x + i + k, count), by))));
-    store_first(d, v, y + i + k, count);
-    add_to_lanes(sum, k, v);
+  if (i < n) {
+    // A lane is never -0, so the +0 that fills the rest leaves it as it is.
+    HWY_ALIGN float rest[step] = {};
+    for (size_t k = 0; i + k < n; k += width) {
+      const size_t count = std::min(width, n - i - k);
+      const auto within = hn::FirstN(d, count);
+      const FloatVector v = value<Exp>(hn::IfThenElseZero(
+          within, hn::Sub(load_first(d, x + i + k, count), by)));
+      store_first(d, v, y + i + k, count);
+      hn::Store(hn::IfThenElseZero(within, v), d, rest + k);
+    }
+    TOPOS_UNROLL
+    for (size_t k = 0; k < step; k += width) {
+      add_to_lanes(sum, k, hn::Load(d, rest + k));
+    }
   }
   return doubles::sum_of_lanes(sum);
 }

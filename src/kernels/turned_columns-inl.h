@@ -129,9 +129,12 @@ HWY_NOINLINE void multiply_columns(const Columns<T, S>& s) {
 }
 
 // Rows that share a turned column, a sum in a register each: up to 8, or 16
-// where there are as many registers.
+// where there are as many registers; an emulated fused multiply-add takes more
+// registers, and much code.
 template <class T, class S>
-inline constexpr size_t columns_rows = std::is_same_v<T, S> ? 8 : streamed_rows;
+inline constexpr size_t columns_rows = !HWY_NATIVE_FMA        ? 2
+                                       : std::is_same_v<T, S> ? 8
+                                                              : streamed_rows;
 template <class T, class S>
 inline constexpr bool takes_16 = std::is_same_v<T, S>&& HWY_TARGET == HWY_AVX3;
 

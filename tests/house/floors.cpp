@@ -39,7 +39,7 @@ const std::vector<Floor>& floors() {
       {"ops",        {"tensor", "math", "stablehlo"}, {"fmt"},               {"functions.h"}},
       {"io",         {"tensor"},                     {"fmt", "json", "pcre2", "curl", "system"}, {"io.h"}},
       {"graph",      {"ops"},                        {"fmt"},                {"network.h", "tape.h"}},
-      {"kernels",    {"tensor", "math"},             {"highway", "system"},  {}},
+      {"kernels",    {"tensor", "math"},             {"highway", "cblas", "system"}, {}},
       {"engine",     {"graph", "kernels"},           {"fmt", "system"},      {"engine.h", "envelope.h", "plan.h",
         "profile.h"}},
       {"checkpoint", {"graph", "io"},                {"fmt", "json", "system"}, {"checkpoint.h"}},
@@ -88,7 +88,7 @@ string_view package_of(string_view header) {
       {"immintrin.h", "system"}, {"xmmintrin.h", "system"},
       {"cpuid.h", "system"},     {"spawn.h", "system"},
       {"poll.h", "system"},      {"time.h", "system"},
-      {"termios.h", "system"},
+      {"termios.h", "system"},   {"cblas.h", "cblas"},
   };
   if (header.find_first_of("./") == string_view::npos) return "std";
   for (const auto& [prefix, package] : prefixes) {

@@ -44,36 +44,30 @@ ProductRival openblas(const Product& p, const float* left, const float* right,
 
 using Memory = dnnl::memory;
 
-Memory::desc matrices(std::int64_t batch, std::int64_t rows,
-                      std::int64_t columns, bool transposed) {
+Memory::desc matrices(Memory::data_type type, std::int64_t batch,
+                      std::int64_t rows, std::int64_t columns,
+                      bool transposed) {
   const Memory::dims strides = {rows * columns, transposed ? 1 : columns,
                                 transposed ? rows : 1};
-  return {{batch, rows, columns}, Memory::data_type::f32, strides};
+  // A product of matrices is faster there than a batch of one.
+  if (batch == 1) return {{rows, columns}, type, {strides[1], strides[2]}};
+  return {{batch, rows, columns}, type, strides};
 }
 
 Memory of(const Memory::desc& desc, const dnnl::engine& engine,
-          const float* data) {
-  return {desc, engine, const_cast<float*>(data)};
+          const void* data) {
+  return {desc, engine, const_cast<void*>(data)};
 }
 
 /// With the right operand as it lies, or in the layout that oneDNN likes best.
-ProductRival onednn(const Product& p, const float* left, const float* right,
-                    float* result, bool packed) {
+ProductRival onednn(const Product& p, Memory::data_type type, const void* left,
+                    const void* right, float* result, bool packed) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
-  // A product of matrices is faster there than a batch of one.
-  const auto shaped = [&](const Memory::desc& desc) {
-    if (p.batch > 1) return desc;
-    const auto& d = desc.data;
-    return Memory::desc({d.dims[1], d.dims[2]}, Memory::data_type::f32,
-                        Memory::dims{d.format_desc.blocking.strides[1],
-                                     d.format_desc.blocking.strides[2]});
-  };
-  const auto a = shaped(matrices(p.batch, p.m, p.k, p.left_transposed));
-  const auto b = shaped(matrices(p.batch, p.k, p.n, p.right_transposed));
-  const auto c = shaped(matrices(p.batch, p.m, p.n, false));
-  const Memory::desc any(b.dims(), Memory::data_type::f32,
-                         Memory::format_tag::any);
+  const auto a = matrices(type, p.batch, p.m, p.k, p.left_transposed);
+  const auto b = matrices(type, p.batch, p.k, p.n, p.right_transposed);
+  const auto c = matrices(Memory::data_type::f32, p.batch, p.m, p.n, false);
+  const Memory::desc any(b.dims(), type, Memory::format_tag::any);
   const dnnl::matmul::primitive_desc description({a, packed ? any : b, c},
                                                  engine);
   Memory weights = of(b, engine, right);
@@ -120,9 +114,25 @@ std::vector<ProductRival> product_rivals(
   rivals.push_back(openblas(product, left, right, result, threads));
 #endif
 #ifdef TOPOS_BENCH_ONEDNN
-  rivals.push_back(onednn(product, left, right, result, false));
+  constexpr auto type = Memory::data_type::f32;
+  rivals.push_back(onednn(product, type, left, right, result, false));
   if (product.kept) {
-    rivals.push_back(onednn(product, left, right, result, true));
+    rivals.push_back(onednn(product, type, left, right, result, true));
+  }
+#endif
+  return rivals;
+}
+
+std::vector<ProductRival> product_rivals(
+    [[maybe_unused]] const Product& product,
+    [[maybe_unused]] const BFloat16* left,
+    [[maybe_unused]] const BFloat16* right, [[maybe_unused]] float* result,
+    [[maybe_unused]] int threads) {
+  std::vector<ProductRival> rivals;
+#ifdef TOPOS_BENCH_ONEDNN
+  for (const bool packed : {false, true}) {
+    rivals.push_back(
+        onednn(product, Memory::data_type::bf16, left, right, result, packed));
   }
 #endif
   return rivals;

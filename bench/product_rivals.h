@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "topos/half.h"
+
 /// \file
 /// The libraries that matrix products are compared with.
 
@@ -34,6 +36,12 @@ struct ProductRival {
 std::vector<ProductRival> product_rivals(const Product& product,
                                          const float* left, const float* right,
                                          float* result, int threads);
+
+/// oneDNN with both operands in bf16, if it is installed; the result is in f32.
+std::vector<ProductRival> product_rivals(const Product& product,
+                                         const BFloat16* left,
+                                         const BFloat16* right, float* result,
+                                         int threads);
 
 /// OpenBLAS reads which kernels to take, and OpenMP how many threads, when they
 /// are loaded: this names the best that this CPU runs, whatever the environment

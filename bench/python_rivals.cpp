@@ -103,6 +103,7 @@ std::vector<Row> against_python(const std::string& table,
     Row row{.table = table,
             .row = program.name,
             .threads = options.threads,
+            .numerics = program.numerics,
             .rival = framework};
     try {
       Rival rival(framework, program.name, options.threads);

@@ -18,6 +18,7 @@ struct Program {
   std::size_t resident_bytes = 0;  // ours; 0: not compared
   /// Times that `run` is one run of the rival's.
   int rival_units = 1;
+  std::string numerics = "exact";
 };
 
 /// A row for each framework that has the program, measured in turn.

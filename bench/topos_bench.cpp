@@ -22,6 +22,7 @@ constexpr std::pair<const char*,
                     std::vector<Row> (*)(const topos::bench::Options&)>
     tables[] = {
         {"matmul", topos::bench::matmul_table},
+        {"narrow", topos::bench::narrow_table},
         {"gemv", topos::bench::gemv_table},
         {"makemore", topos::bench::makemore_table},
         {"small", topos::bench::small_table},
@@ -34,11 +35,12 @@ constexpr std::pair<const char*,
 
 void print(const Row& row) {
   fmt::print(
-      "{:<10} {:<19} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f} {:>6}  {}\n",
+      "{:<10} {:<19} {:>7} {:>11.4f} {:>6.1f}% {:>11.4f} {:>7.2f} {:>6}  "
+      "{}{}\n",
       row.table, row.row, row.threads, row.ours_ms, 100 * row.ours_spread,
       row.rival_ms, row.ratio,
       row.limit_share > 0 ? fmt::format("{:.2f}", row.limit_share) : "",
-      row.rival);
+      row.rival, row.numerics == "exact" ? "" : "  (" + row.numerics + ")");
   if (row.rival_bytes > 0) {
     fmt::print("{:<27} memory: ours {:.0f} MB, rival {:.0f} MB, ratio {:.2f}\n",
                "", row.ours_bytes * 1e-6, row.rival_bytes * 1e-6,

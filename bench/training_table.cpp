@@ -66,8 +66,9 @@ std::vector<Row> training_table(const Options& options) {
                        const char* which) {
     if (!wanted(options, name)) return;
     Program program = program_of(name, gpt, which, options.threads);
+    if (gpt.numerics == Numerics::fast) program.numerics = "fast";
     program.run();
-    program.resident_bytes = peak_bytes();
+    if (gpt.is_adamw) program.resident_bytes = peak_bytes();
     const auto measured = against_python("training", program, options);
     rows.insert(rows.end(), measured.begin(), measured.end());
   };
@@ -81,6 +82,10 @@ std::vector<Row> training_table(const Options& options) {
   prompt.time = 1024;
   add("forward, last logits", prompt, "last");
   add("forward, all logits", prompt, "forward");
+  prompt.dtype = bf16;
+  add("forward, bf16", prompt, "last");
+  prompt.numerics = Numerics::fast;
+  add("forward, bf16", prompt, "last");
   return rows;
 }
 

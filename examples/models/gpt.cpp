@@ -17,24 +17,28 @@ class Declaration {
  public:
   Declaration(Tape& tape, const GptOptions& options)
       : tape_(tape),
+        dtype_(options.dtype),
         is_drawn_(options.seed),
         random_(options.seed.value_or(0)) {}
 
   nn::Linear linear(const std::string& name, int in, int out,
                     bool bias = true) {
-    const nn::LinearOptions options = {.bias = bias, .initializer = small};
+    const nn::LinearOptions options = {
+        .bias = bias, .dtype = dtype_, .initializer = small};
     if (is_drawn_) return {tape_, name, in, out, random_, options};
     return {tape_, name, in, out, options};
   }
 
   nn::Embedding embedding(const std::string& name, int count, int width) {
-    if (is_drawn_) return {tape_, name, count, width, random_};
-    return {tape_, name, count, width};
+    const nn::EmbeddingOptions options = {.dtype = dtype_};
+    if (is_drawn_) return {tape_, name, count, width, random_, options};
+    return {tape_, name, count, width, options};
   }
 
   nn::MultiHeadAttention attention(const std::string& name,
                                    const GptOptions& gpt) {
-    const nn::AttentionOptions options = {.causal = true, .initializer = small};
+    const nn::AttentionOptions options = {
+        .causal = true, .dtype = dtype_, .initializer = small};
     if (is_drawn_) {
       return {tape_, name, gpt.width, gpt.heads, random_, options};
     }
@@ -42,8 +46,9 @@ class Declaration {
   }
 
   LayerNorm norm(const std::string& name, int width) {
-    return {tape_.parameter(name + ".scale", Tensor::full({f32, {width}}, 1)),
-            tape_.parameter(name + ".shift", Tensor::zeros({f32, {width}}))};
+    return {
+        tape_.parameter(name + ".scale", Tensor::full({dtype_, {width}}, 1)),
+        tape_.parameter(name + ".shift", Tensor::zeros({dtype_, {width}}))};
   }
 
   GptBlock block(const std::string& name, const GptOptions& options) {
@@ -57,6 +62,7 @@ class Declaration {
 
  private:
   Tape& tape_;
+  DType dtype_;
   bool is_drawn_;
   SplitMix random_;
 };
@@ -127,7 +133,8 @@ Recorded record_gpt(const GptOptions& options) {
   tape.name(logits, "logits");
   const Value loss = cross_entropy(logits, targets);
   tape.name(loss, "loss");
-  Entry step;
+  const auto entry = [&] { return Entry().numerics(options.numerics); };
+  Entry step = entry();
   step.result(loss);
   for (auto [input, next] : record_update(tape, options, loss, rate)) {
     step.carry(input, next);
@@ -142,9 +149,9 @@ Recorded record_gpt(const GptOptions& options) {
   const Network network = tape.seal();
   return {
       network,
-      {{"forward", network.lower(Entry().result(logits)), {index_feed}},
+      {{"forward", network.lower(entry().result(logits)), {index_feed}},
        {"train", network.lower(step), {index_feed, targets_feed, {rate, 0.1}}},
-       {"last", network.lower(Entry().result(last)), {index_feed}}}};
+       {"last", network.lower(entry().result(last)), {index_feed}}}};
 }
 
 }  // namespace models

@@ -28,6 +28,9 @@ struct GptOptions {
   bool is_tied = true;
   /// The step's update is AdamW's instead of gradient descent's.
   bool is_adamw = false;
+  /// Of the parameters, so of everything that is computed.
+  topos::DType dtype = topos::f32;
+  topos::Numerics numerics = topos::Numerics::exact;
   /// What parameters are drawn from; without it they are declared by type
   /// alone, to be filled before a session opens.
   std::optional<std::uint64_t> seed;

@@ -178,15 +178,16 @@ double Product::cost() const noexcept {
 }
 
 std::int64_t Product::parts(int threads) const noexcept {
-  // As many for each thread.
-  const std::int64_t wanted = threads;
-  if (how_ == Right::in_place) return std::min(8 * wanted, grid_.count());
-  // Each part packs what it needs: more parts than threads only if each has
-  // whole columns of tiles.
-  const std::int64_t whole = grid_.bands() * grid_.across() / 4;
-  return std::min(
-      std::clamp(whole / wanted, std::int64_t{1}, std::int64_t{4}) * wanted,
-      grid_.count());
+  // As many for each thread, and some, so that one that comes late does less.
+  std::int64_t each = 8;
+  if (how_ == Right::by_block) {
+    // Each part packs what it needs: many only if each has whole columns of
+    // tiles.
+    const std::int64_t whole = grid_.bands() * grid_.across() / 4;
+    const std::int64_t least = grid_.count() >= 8 * threads ? 2 : 1;
+    each = std::clamp<std::int64_t>(whole / threads, least, 4);
+  }
+  return std::min(each * threads, grid_.count());
 }
 
 void Product::keep_right() noexcept {

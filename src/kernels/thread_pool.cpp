@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -37,8 +38,9 @@ void relax() {
 
 // Returns once `value` differs from `old`; what was written before the change
 // is visible then.
+template <class Asleep>
 void wait_while_equal(const std::atomic<std::uint32_t>& value,
-                      std::uint32_t old) {
+                      std::uint32_t old, Asleep&& asleep) {
   const auto end = std::chrono::steady_clock::now() + spin_time;
   do {
     for (int i = 0; i < 16; ++i) {
@@ -46,36 +48,59 @@ void wait_while_equal(const std::atomic<std::uint32_t>& value,
       relax();
     }
   } while (std::chrono::steady_clock::now() < end);
+  asleep(true);
   while (value.load(std::memory_order_acquire) == old) {
     value.wait(old, std::memory_order_acquire);
   }
-}
-
-int current_cpu() {
-#if defined(__linux__)
-  return sched_getcpu();
-#else
-  return -1;
-#endif
+  asleep(false);
 }
 
 // Some systems wake a thread on the CPU of the one that calls it, where it
-// would wait for that one's work to end, and leave both there for milliseconds.
-// Forbidding that CPU for a moment moves the calling thread to another, if it
-// may use one, and does not tie it to that.
-void leave_cpu(int cpu) {
+// waits for that one's work to end, and leave both there for milliseconds. So a
+// caller forbids its own CPU to a thread that sleeps, and that one, once awake,
+// takes back what it was allowed: it is not tied to where it is.
+class Elsewhere {
+ public:
 #if defined(__linux__)
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  cpu_set_t others = allowed;
-  CPU_CLR(static_cast<std::size_t>(cpu), &others);
-  if (CPU_COUNT(&others) == 0) return;
-  if (sched_setaffinity(0, sizeof(others), &others) != 0) return;
-  sched_setaffinity(0, sizeof(allowed), &allowed);
+  void note_thread() { thread_.store(gettid(), std::memory_order_release); }
+  void note_asleep(bool asleep) { asleep_.store(asleep); }
+
+  // By the caller, before it wakes the thread.
+  void forbid_this_cpu() {
+    // In this order: what a thread has taken back may be written again once it
+    // sleeps.
+    if (is_moved_.load() || !asleep_.load()) return;
+    const pid_t thread = thread_.load(std::memory_order_acquire);
+    const int cpu = sched_getcpu();
+    if (cpu < 0 ||
+        sched_getaffinity(thread, sizeof(allowed_), &allowed_) != 0) {
+      return;
+    }
+    cpu_set_t others = allowed_;
+    CPU_CLR(static_cast<std::size_t>(cpu), &others);
+    if (CPU_COUNT(&others) == 0) return;
+    is_moved_.store(sched_setaffinity(thread, sizeof(others), &others) == 0);
+  }
+
+  // By the thread, once awake.
+  void allow_all() {
+    if (!is_moved_.load()) return;
+    sched_setaffinity(0, sizeof(allowed_), &allowed_);
+    is_moved_.store(false);
+  }
+
+ private:
+  std::atomic<pid_t> thread_ = 0;
+  std::atomic<bool> asleep_ = false;
+  std::atomic<bool> is_moved_ = false;
+  cpu_set_t allowed_;
 #else
-  static_cast<void>(cpu);
+  void note_thread() {}
+  void note_asleep(bool) {}
+  void forbid_this_cpu() {}
+  void allow_all() {}
 #endif
-}
+};
 
 // Writers of different fields should not share a cache line.
 constexpr std::size_t cache_line = 64;
@@ -91,16 +116,16 @@ struct ThreadPool::State {
 
   static constexpr std::uint32_t open = std::uint32_t{1} << 31;
 
-  // One a worker: it is called when this changes.
+  // One a worker: it is called when the count changes.
   struct alignas(cache_line) Calls {
     std::atomic<std::uint32_t> count = 0;
+    Elsewhere elsewhere;
   };
 
   alignas(cache_line) std::atomic<bool> busy = false;
   // The job: written while it is closed and nobody is in it.
   int parts = 0;
   int threads = 0;
-  int caller_cpu = -1;
   const TaskRef* task = nullptr;
   alignas(cache_line) std::atomic<int> next_part = 0;
   // How many workers are in the job, and whether more may join.
@@ -149,15 +174,17 @@ ThreadPool::ThreadPool(int size) : state_(new State(size)) {
 }
 
 void ThreadPool::work(State* state, int worker) {
-  auto& count = state->calls[static_cast<std::size_t>(worker)].count;
+  State::Calls& calls = state->calls[static_cast<std::size_t>(worker)];
+  Elsewhere& elsewhere = calls.elsewhere;
+  elsewhere.note_thread();
   for (std::uint32_t seen = 0;;) {
-    wait_while_equal(count, seen);
-    seen = count.load(std::memory_order_acquire);
+    wait_while_equal(calls.count, seen,
+                     [&](bool asleep) { elsewhere.note_asleep(asleep); });
+    elsewhere.allow_all();
+    seen = calls.count.load(std::memory_order_acquire);
     if (!state->join()) continue;
     // Called for one job, awake in another, perhaps of fewer threads.
     if (worker < state->threads) {
-      const int cpu = current_cpu();
-      if (cpu >= 0 && cpu == state->caller_cpu) leave_cpu(cpu);
       const math::FloatEnvironment environment;
       state->take_parts(worker);
     }
@@ -172,14 +199,14 @@ bool ThreadPool::try_run(int parts, int threads, TaskRef task) {
   state.parts = parts;
   state.threads = std::min(wanted, parts);
   state.task = &task;
-  state.caller_cpu = current_cpu();
   state.next_part.store(0, std::memory_order_relaxed);
   if (state.threads > 1) {
     state.joined.store(State::open, std::memory_order_release);
     for (int worker = 1; worker < state.threads; ++worker) {
-      auto& count = state.calls[static_cast<std::size_t>(worker)].count;
-      count.fetch_add(1, std::memory_order_release);
-      count.notify_one();
+      State::Calls& calls = state.calls[static_cast<std::size_t>(worker)];
+      calls.elsewhere.forbid_this_cpu();
+      calls.count.fetch_add(1, std::memory_order_release);
+      calls.count.notify_one();
     }
   }
   state.take_parts(0);
@@ -187,7 +214,7 @@ bool ThreadPool::try_run(int parts, int threads, TaskRef task) {
       state.joined.fetch_and(~State::open, std::memory_order_acquire);
   left &= ~State::open;
   while (left != 0) {
-    wait_while_equal(state.joined, left);
+    wait_while_equal(state.joined, left, [](bool) {});
     left = state.joined.load(std::memory_order_acquire);
   }
   state.busy.store(false, std::memory_order_release);

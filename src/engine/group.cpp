@@ -23,6 +23,12 @@ constexpr std::int64_t greatest_row = 65536;
 /// tile by tile.
 constexpr std::int64_t greatest_single_row = 16384;
 
+/// A product's rows longer than this, and more of them than are computed at a
+/// time, are written before a row formula reads them: each tile of whole rows
+/// would read all of the right operand.
+constexpr std::int64_t greatest_product_row = 8192;
+constexpr std::int64_t few_product_rows = 96;
+
 /// How an operation takes part in tiles.
 struct Role {
   enum class Kind : std::uint8_t {
@@ -245,6 +251,10 @@ class Grouper {
       }
       case Role::Kind::product:
         if (group.kind == Group::Kind::product) return {};
+        if (!flat && role.columns > greatest_product_row &&
+            role.rows > few_product_rows) {
+          return {};
+        }
         if (flat ? group.rows == elements
                  : group.rows == role.rows && group.columns == role.columns) {
           return {{Group::Kind::product, role.rows, role.columns}};

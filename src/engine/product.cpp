@@ -35,6 +35,10 @@ constexpr std::int64_t greatest_rows = 96;
 constexpr std::int64_t greatest_panels = 6;
 /// Bytes of one packed block; larger ones are cut to fewer panels.
 constexpr std::int64_t greatest_block = std::int64_t{4} << 20;
+/// Inner extents beyond this are packed a block at a time, for all rows of an
+/// entry up to as many: a packed panel would not stay in any cache.
+constexpr std::int64_t long_inner = 8192;
+constexpr std::int64_t rows_of_long = 384;
 /// Tiles that divide well among threads.
 constexpr std::int64_t wanted_tiles = 16;
 
@@ -54,6 +58,24 @@ std::int64_t panel_columns(DType dtype) {
   return static_cast<std::int64_t>(dtype == f32
                                        ? kernels::panel_columns<float>
                                        : kernels::panel_columns<double>);
+}
+
+/// c = a b, a block of k after the other: each is packed, and meets all rows.
+template <class T, class S>
+void multiply_blocks(const T* a, kernels::MatrixStrides a_strides, const S* b,
+                     kernels::MatrixStrides b_strides, T* c, std::int64_t c_row,
+                     kernels::MatmulShape shape, T* packed,
+                     std::byte* scratch) {
+  const kernels::Range panels = kernels::all_panels<T>(shape.n);
+  for (std::size_t k = 0; k < shape.k; k += ops::matmul_block) {
+    const auto at = static_cast<std::ptrdiff_t>(k);
+    const std::size_t depth = std::min(ops::matmul_block, shape.k - k);
+    kernels::pack_right(packed, b + at * b_strides.row, b_strides, depth,
+                        shape.n, panels);
+    kernels::matmul_packed(a + at * a_strides.column, a_strides, packed, c,
+                           c_row, {shape.m, shape.n, depth}, {0, shape.m},
+                           panels, scratch, k > 0);
+  }
 }
 
 }  // namespace
@@ -158,10 +180,12 @@ void Product::choose_tiles(bool whole_rows) {
     grid_.tile_rows = m_;
     return;
   }
-  const std::int64_t down = quotient(m_, greatest_rows);
+  const std::int64_t most_rows = packs_blocks() ? rows_of_long : greatest_rows;
+  const std::int64_t down = quotient(m_, most_rows);
   // Multiples of six, the rows of a register tile on most targets.
   grid_.tile_rows = std::min(quotient(quotient(m_, down), 6) * 6, m_);
-  const std::int64_t panel_bytes = std::max<std::int64_t>(k_, 1) * 256;
+  const std::int64_t panel_bytes =
+      std::max<std::int64_t>(packed_depth(), 1) * 256;
   std::int64_t width = std::clamp<std::int64_t>(greatest_block / panel_bytes, 2,
                                                 greatest_panels);
   const std::int64_t rows_of_tiles = down * entries;
@@ -202,7 +226,7 @@ std::size_t Product::worker_bytes() const noexcept {
   if (how_ == Right::by_block) {
     const std::int64_t width = panel_columns(dtype_);
     bytes += static_cast<std::size_t>(quotient(grid_.tile_columns, width) *
-                                      width * packed_rows()) *
+                                      width * packed_depth()) *
              size_bytes(dtype_);
   }
   return bytes;
@@ -218,6 +242,15 @@ std::int64_t Product::packed_rows() const noexcept {
   return is_dot_ ? static_cast<std::int64_t>(
                        kernels::pair_rows(static_cast<std::size_t>(k_)))
                  : k_;
+}
+
+bool Product::packs_blocks() const noexcept {
+  return how_ == Right::by_block && !is_dot_ && k_ > long_inner;
+}
+
+std::int64_t Product::packed_depth() const noexcept {
+  return packs_blocks() ? static_cast<std::int64_t>(ops::matmul_block)
+                        : packed_rows();
 }
 
 std::int64_t Product::entry_panels() const noexcept {
@@ -318,8 +351,16 @@ void Product::multiply_entry(const Addresses& addresses, Worker& worker,
       return;
     }
   }
-  const std::byte* packed =
+  std::byte* const block =
       worker.scratch + aligned(kernels::matmul_scratch_bytes);
+  if constexpr (std::is_same_v<A, T>) {
+    if (packs_blocks()) {
+      multiply_blocks(left, strides, right, right_strides, to, row_elements,
+                      shape, reinterpret_cast<T*>(block), worker.scratch);
+      return;
+    }
+  }
+  const std::byte* packed = block;
   if (how_ == Right::ahead) {
     packed =
         worker.ahead +

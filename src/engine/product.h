@@ -105,6 +105,10 @@ class Product {
 
   void choose_tiles(bool whole_rows);
   std::int64_t entry_panels() const noexcept;
+  /// Whether tiles pack a block of k at a time.
+  bool packs_blocks() const noexcept;
+  /// Rows of what tiles pack.
+  std::int64_t packed_depth() const noexcept;
   /// Rows of a packed panel.
   std::int64_t packed_rows() const noexcept;
   /// Calls f<T, A, S>() with the types of the result and of the operands.

@@ -71,8 +71,12 @@ bool is_commutative(const ops::Any& op) {
 
 class Simplifier {
  public:
-  explicit Simplifier(const Program& from) : from_(from) {
+  explicit Simplifier(const Program& from)
+      : from_(from), readers_(from.size()) {
     result_.list.tape = from.list.tape;
+    for (std::uint32_t operand : from.list.operand_pool) ++readers_[operand];
+    for (std::uint32_t node : from.results) ++readers_[node];
+    for (const Program::Carry& carry : from.carries) ++readers_[carry.next];
   }
 
   Program run() {
@@ -366,12 +370,38 @@ class Simplifier {
     return std::nullopt;
   }
 
+  /// transpose(a b) = transpose(b) transpose(a), where nothing else reads the
+  /// product: what follows finds its elements in order.
+  std::optional<std::uint32_t> rewrite(const ops::Permute& permute,
+                                       const Type& to, Ids x) {
+    if (is<ops::Matmul>(x[0]) == nullptr) return std::nullopt;
+    if (readers_[from_.list.operands(*like_)[0]] != 1) return std::nullopt;
+    const std::uint32_t a = operands(x[0])[0];
+    const std::uint32_t b = operands(x[0])[1];
+    const int rank = to.shape.rank();
+    if (type(a).shape.rank() != rank || type(b).shape.rank() != rank) {
+      return std::nullopt;
+    }
+    Axes swapped;
+    for (int i = 0; i < rank - 2; ++i) swapped.push_back(i);
+    swapped.push_back(rank - 1);
+    swapped.push_back(rank - 2);
+    if (permute.axes != swapped) return std::nullopt;
+    const auto transposed = [&](std::uint32_t id) {
+      Type turned = type(id);
+      std::swap(turned.shape[-1], turned.shape[-2]);
+      return append_once(ops::Permute{swapped}, turned, {{id}});
+    };
+    const std::uint32_t left = transposed(b);
+    return append_once(ops::Matmul{}, to, {{left, transposed(a)}});
+  }
+
   template <class Op>
   static constexpr bool has_rule =
       std::is_same_v<Op, ops::Neg> || std::is_same_v<Op, ops::Add> ||
       std::is_same_v<Op, ops::Sub> || std::is_same_v<Op, ops::Mul> ||
       std::is_same_v<Op, ops::Div> || std::is_same_v<Op, ops::Select> ||
-      std::is_same_v<Op, ops::Cast>;
+      std::is_same_v<Op, ops::Cast> || std::is_same_v<Op, ops::Permute>;
 
   /// What an operation is equal to, by its rule. Most have none.
   std::optional<std::uint32_t> rewritten(const ops::Any& op, const Type& type,
@@ -388,6 +418,7 @@ class Simplifier {
   }
 
   const Program& from_;
+  std::vector<std::uint32_t> readers_;  // how many read each of its nodes
   Program result_;
   std::vector<std::uint32_t> moved_;
   /// The node that is being rewritten: its lines go to what replaces it.

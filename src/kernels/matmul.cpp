@@ -420,14 +420,14 @@ void clear(T* c, std::ptrdiff_t c_row, std::size_t n, Range rows,
 template <std::floating_point T>
 void matmul_packed(const T* a, MatrixStrides a_strides, const T* packed, T* c,
                    std::ptrdiff_t c_row, MatmulShape shape, Range rows,
-                   Range panels, void* scratch) {
+                   Range panels, void* scratch, bool add) {
   if (rows.begin >= rows.end || panels.begin >= panels.end) return;
   if (shape.k == 0) return clear(c, c_row, shape.n, rows, panels);
   apply_target_cap();
   constexpr auto width = static_cast<std::ptrdiff_t>(panel_columns<T>);
   run(a, a_strides,
       {packed, width * static_cast<std::ptrdiff_t>(shape.k), width}, c, c_row,
-      shape, rows, panels, false, scratch);
+      shape, rows, panels, add, scratch);
 }
 
 template <std::floating_point T>
@@ -465,7 +465,7 @@ void matmul_in_place(const T* a, MatrixStrides a_strides, const T* b,
 #define TOPOS_INSTANTIATE(T)                                             \
   template void matmul_packed(const T*, MatrixStrides, const T*, T*,     \
                               std::ptrdiff_t, MatmulShape, Range, Range, \
-                              void*);                                    \
+                              void*, bool);                              \
   template void matmul_in_place(const T*, MatrixStrides, const T*,       \
                                 std::ptrdiff_t, T*, std::ptrdiff_t,      \
                                 MatmulShape, void*)

@@ -89,10 +89,12 @@ struct RightPanels {
 /// The elements of c [m, n] in `rows` and in the columns of `panels`; nothing
 /// else of c is read or written. c is row-major with a row stride in elements
 /// and overlaps no operand. For f32 and f64.
+///
+/// \param add  to what c holds: the sum of the blocks of k before these
 template <std::floating_point T>
 void matmul_packed(const T* a, MatrixStrides a_strides, const T* packed, T* c,
                    std::ptrdiff_t c_row, MatmulShape shape, Range rows,
-                   Range panels, void* scratch);
+                   Range panels, void* scratch, bool add = false);
 
 /// The most rows of a product that is worth reading b where it lies.
 inline constexpr std::size_t in_place_rows = 96;

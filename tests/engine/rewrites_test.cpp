@@ -298,6 +298,31 @@ TEST(Rewrites, OfCastsKeepEveryValue) {
   }
 }
 
+TEST(Rewrites, TurnAProductThatOnlyATransposeReads) {
+  Tape tape;
+  const Value a = tape.input("a", f32, {2, 5, 7});
+  const Value b = tape.input("b", f32, {2, 7, 3});
+  const Value once = transpose(matmul(a, b)) * 2;
+  const Value product = matmul(a, -b);
+  const Value turned = transpose(product);
+  const Value total = sum(product);
+  const Value twice = turned + total;
+  const Value moved = permute(matmul(a, b * 3), {1, 0, 2});
+  const Network network = tape.seal();
+  const auto check = [&](const Value& y, const std::string& expected) {
+    const Plan plan = network.lower(Entry().result(y));
+    EXPECT_EQ(operations(plan), expected);
+    const std::vector<Feed> feeds{{a, uniform({2, 5, 7}, 1.0, 1)},
+                                  {b, uniform({2, 7, 3}, 1.0, 2)}};
+    EXPECT_THAT(
+        native::open(network).step(plan, Feeds(feeds)).of(y),
+        HasBitsOf(interpreter::open(network).step(plan, Feeds(feeds)).of(y)));
+  };
+  check(once, "permute permute matmul mul");
+  check(twice, "neg matmul permute sum add");
+  check(moved, "mul matmul permute");
+}
+
 TEST(Rewrites, LeaveIntegersAlone) {
   Tape tape;
   const Value x = tape.input("x", i32, {4});

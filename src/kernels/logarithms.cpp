@@ -99,6 +99,46 @@ struct Ln : SettlesNothing {
     return y;
   }
 #endif
+
+#if TOPOS_FLOAT_PAIRS
+  /// For x = 2^k z and z c = 1 + u, c near 1 / z from a table and u a float:
+  /// k ln2 - ln c, of which the high parts' sum is a float, and u - u^2 / 2,
+  /// by pairs; what the rest times u^3 loses is 2^-36 of the result.
+  static HWY_INLINE FloatVector quick(FloatVector x, FloatMask& is_open) {
+    const FloatTag d;
+    const IntTag di;
+    const hn::RebindToUnsigned<FloatTag> du;
+    const auto bits = hn::BitCast(di, x);
+    const auto offset = hn::Sub(bits, hn::Set(di, 0x3f3504f3));
+    const auto exponent = hn::And(offset, hn::Set(di, -(1 << 23)));
+    const auto k = hn::ConvertTo(d, hn::ShiftRight<23>(offset));
+    const auto z = hn::BitCast(d, hn::Sub(bits, exponent));
+    const Lookup32 at(hn::BitCast(d, hn::ShiftRight<18>(offset)));
+    const auto u = hn::MulSub(z, at(ln_center), float_constant(1.0f));
+    const auto high = hn::MulAdd(k, float_constant(0x1.62e4p-1f), at(ln_high));
+    const auto low = hn::MulAdd(k, float_constant(0x1.7f7d1cp-20f), at(ln_low));
+    const auto sum = hn::Add(high, u);
+    const auto sum_low = hn::Add(hn::Sub(high, sum), u);
+    const auto square = hn::Mul(u, u);
+    const FloatPair y =
+        multiply_add_pair(hn::Mul(u, float_constant(-0.5f)), u, sum);
+    auto rest = hn::MulAdd(u, float_constant(ln_remainder[3]),
+                           float_constant(ln_remainder[2]));
+    rest = hn::MulAdd(rest, u, float_constant(ln_remainder[1]));
+    rest = hn::MulAdd(rest, u, float_constant(ln_remainder[0]));
+    rest = hn::MulAdd(hn::Mul(square, u), rest,
+                      hn::Add(y.low, hn::Add(sum_low, low)));
+    const auto margin = float_constant(0x1p-35f);
+    const auto result = hn::Add(y.high, hn::MulAdd(y.high, margin, rest));
+    const auto other = hn::Add(y.high, hn::NegMulAdd(y.high, margin, rest));
+    // Where x is not positive, normal and finite, too.
+    constexpr std::uint32_t least = 0x00800000;
+    const auto beyond = hn::Gt(hn::Sub(hn::BitCast(du, x), hn::Set(du, least)),
+                               hn::Set(du, 0x7f7fffff - least));
+    is_open = hn::Or(hn::Ne(result, other), hn::RebindMask(d, beyond));
+    return result;
+  }
+#endif
 };
 
 struct Log1p : SettlesNothing {

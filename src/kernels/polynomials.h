@@ -149,6 +149,78 @@ alignas(64) inline constexpr float exp_remainder[3] = {
     0x1.000000p-1f, 0x1.5555b8p-3f, 0x1.555596p-5f
 };
 
+/// 2^(i/32), by 2^-22, less i 2^18 as integers: adding n 2^18,
+/// n = i mod 32, makes it 2^(n/32).
+alignas(64) inline constexpr float exp2_32_even[32] = {
+    0x1.000000p+0f, 0x1.fd9b0cp-1f, 0x1.fb5588p-1f, 0x1.f9301cp-1f,
+    0x1.f72b84p-1f, 0x1.f54874p-1f, 0x1.f387a8p-1f, 0x1.f1e9e0p-1f,
+    0x1.f06fe0p-1f, 0x1.ef1a74p-1f, 0x1.edea64p-1f, 0x1.ece088p-1f,
+    0x1.ebfdacp-1f, 0x1.eb42b4p-1f, 0x1.eab07cp-1f, 0x1.ea47ecp-1f,
+    0x1.ea09e8p-1f, 0x1.e9f760p-1f, 0x1.ea1148p-1f, 0x1.ea5898p-1f,
+    0x1.eace54p-1f, 0x1.eb737cp-1f, 0x1.ec4918p-1f, 0x1.ed503cp-1f,
+    0x1.ee89f8p-1f, 0x1.eff770p-1f, 0x1.f199bcp-1f, 0x1.f3720cp-1f,
+    0x1.f5818cp-1f, 0x1.f7c974p-1f, 0x1.fa4afcp-1f, 0x1.fd0764p-1f
+};
+
+/// ln of what times that is 2^(i/32), halved.
+alignas(64) inline constexpr float exp2_32_even_rest[32] = {
+    0x0.0p+0f, 0x1.2acd5cp-25f, -0x1.237f90p-25f, 0x1.e1efe8p-26f,
+    -0x1.9c0c22p-28f, -0x1.a2fbb4p-26f, -0x1.ecea78p-26f, -0x1.2b0dbcp-26f,
+    0x1.125002p-26f, -0x1.cde8cep-27f, 0x1.370be4p-26f, -0x1.8ea5c2p-25f,
+    0x1.05b3acp-25f, 0x1.11082cp-25f, 0x1.59f632p-25f, -0x1.6cb284p-26f,
+    -0x1.20888ep-25f, -0x1.fef9fap-26f, -0x1.05cb44p-26f, 0x1.0c3a66p-25f,
+    0x1.67a1cap-29f, -0x1.348e56p-26f, 0x1.a3b5e4p-29f, -0x1.0b7ec8p-26f,
+    0x1.e26f00p-26f, -0x1.e4c886p-27f, 0x1.0cf18cp-25f, 0x1.01f722p-25f,
+    0x1.f9b2d8p-26f, -0x1.ab7132p-27f, -0x1.ea82bcp-26f, 0x1.c0809ep-26f
+};
+
+/// (tanh(r) - r) / r^3, |r| <= ln2 / 128, in powers of r^2.
+alignas(64) inline constexpr float tanh_remainder[2] = {
+    -0x1.555556p-2f, 0x1.11103cp-3f
+};
+
+/// About 1 / z for z of 32 intervals of 2^18 floats from sqrt(1/2) on:
+/// a float z times it, less 1, is a float, u, |u| < 0.0235.
+alignas(64) inline constexpr float ln_center[32] = {
+    0x1.680000p+0f, 0x1.600000p+0f, 0x1.580000p+0f, 0x1.500000p+0f,
+    0x1.480000p+0f, 0x1.440000p+0f, 0x1.3c0000p+0f, 0x1.380000p+0f,
+    0x1.300000p+0f, 0x1.2c0000p+0f, 0x1.240000p+0f, 0x1.200000p+0f,
+    0x1.1c0000p+0f, 0x1.180000p+0f, 0x1.140000p+0f, 0x1.0c0000p+0f,
+    0x1.080000p+0f, 0x1.040000p+0f, 0x1.000000p+0f, 0x1.f80000p-1f,
+    0x1.e80000p-1f, 0x1.d80000p-1f, 0x1.c80000p-1f, 0x1.c00000p-1f,
+    0x1.b00000p-1f, 0x1.a80000p-1f, 0x1.9c0000p-1f, 0x1.900000p-1f,
+    0x1.880000p-1f, 0x1.800000p-1f, 0x1.780000p-1f, 0x1.700000p-1f
+};
+
+/// -ln of it, by 2^-16,
+alignas(64) inline constexpr float ln_high[32] = {
+    -0x1.5d1c00p-2f, -0x1.461800p-2f, -0x1.2e9000p-2f, -0x1.167400p-2f,
+    -0x1.fb9000p-3f, -0x1.e27000p-3f, -0x1.af4000p-3f, -0x1.952800p-3f,
+    -0x1.5ff000p-3f, -0x1.44d000p-3f, -0x1.0d7800p-3f, -0x1.e27000p-4f,
+    -0x1.a92000p-4f, -0x1.6f1000p-4f, -0x1.342000p-4f, -0x1.774000p-5f,
+    -0x1.f84000p-6f, -0x1.fc0000p-7f, 0x0.0p+0f, 0x1.020000p-6f,
+    0x1.894000p-5f, 0x1.4d3000p-4f, 0x1.da7000p-4f, 0x1.117800p-3f,
+    0x1.5bf800p-3f, 0x1.824000p-3f, 0x1.bd0800p-3f, 0x1.f99000p-3f,
+    0x1.117800p-2f, 0x1.269800p-2f, 0x1.3c2400p-2f, 0x1.522c00p-2f
+};
+
+/// and what that lacks.
+alignas(64) inline constexpr float ln_low[32] = {
+    0x1.2053fcp-21f, -0x1.78438cp-19f, 0x1.d451eep-18f, -0x1.cababap-18f,
+    -0x1.86d5e4p-19f, -0x1.db8abcp-21f, 0x1.b58bfap-18f, 0x1.2b185ep-18f,
+    -0x1.83853cp-18f, -0x1.5b665cp-18f, 0x1.832f72p-23f, -0x1.db8abcp-22f,
+    -0x1.b4e92cp-18f, 0x1.6ba8d4p-19f, 0x1.434f22p-19f, -0x1.63d8ccp-19f,
+    0x1.64f188p-18f, -0x1.5161f8p-20f, 0x0.0p+0f, 0x1.59624ep-20f,
+    0x1.542940p-18f, 0x1.15d208p-20f, 0x1.3b1c22p-19f, 0x1.d044fcp-20f,
+    -0x1.fca55ep-18f, -0x1.f4d572p-18f, 0x1.ce0ef6p-21f, 0x1.c6cb3cp-19f,
+    0x1.d044fcp-19f, -0x1.deecb2p-18f, 0x1.277334p-18f, -0x1.1f8c76p-18f
+};
+
+/// (ln(1 + u) - u + u^2 / 2) / u^3, in powers of u.
+alignas(64) inline constexpr float ln_remainder[4] = {
+    0x1.555554p-2f, -0x1.000000p-2f, 0x1.99c2fap-3f, -0x1.55798ap-3f
+};
+
 /// erf around x = i/8, |t| <= 1/16: coefficients of t^0, t^1 and t^2, each
 /// as two floats, then of t^3 to t^6, by interval; the first one's t >= 0.
 alignas(64) inline constexpr float erf_pairs[10][32] = {

@@ -46,7 +46,7 @@ std::vector<float> inputs() {
     }
   }
   for (const float at : {0.5f, 0.70710677f, 1.0f, 1.4142135f, 3.9192059f, 3.93f,
-                         9.0109129f, 10.0f, 16.635532f, 17.32868f, 87.0f,
+                         8.65f, 9.0109129f, 10.0f, 16.635532f, 17.32868f, 87.0f,
                          87.33655f, 88.72284f, 103.97208f, 104.0f, 0x1p20f}) {
     auto bits = std::bit_cast<std::uint32_t>(at) - 20;
     for (int i = 0; i < 41; ++i, ++bits) {

@@ -32,6 +32,8 @@ std::uint32_t pair(BFloat16 low, BFloat16 high) {
   return std::uint32_t{low.bits()} | std::uint32_t{high.bits()} << 16;
 }
 
+#if defined(__x86_64__)
+
 /// Rows of `depth` of k as pairs, `block_pairs` apart.
 void copy_left(const BFloat16* a, MatrixStrides strides, std::size_t rows,
                std::size_t depth, std::uint32_t* to) {
@@ -52,8 +54,6 @@ void copy_left(const BFloat16* a, MatrixStrides strides, std::size_t rows,
     }
   }
 }
-
-#if defined(__x86_64__)
 
 struct Tile {
   const std::uint32_t* a;  // rows of pairs

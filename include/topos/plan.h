@@ -12,8 +12,10 @@
 
 namespace topos {
 
-/// `exact`: the interpreter's bits. `fast`: bits may differ inside a stated
-/// envelope.
+/// `exact`: the interpreter's bits. `fast`: the bits of products may differ
+/// inside their envelope (topos/envelope.h), where that is faster: those of
+/// bf16 operands by the CPU's dot product, and with TOPOS_CBLAS, on a CPU
+/// without fused multiply-add, those of f32 and f64 (docs/numerics.md).
 enum class Numerics : std::uint8_t { exact, fast };
 
 /// What one run computes: results, in this order everywhere, and carries.

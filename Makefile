@@ -64,8 +64,8 @@ test-full:
 
 bench:
 	@$(install) build bench
-	@if [ -e bench/CMakeLists.txt ]; then scripts/bench.sh; \
-	 else echo 'There is nothing to measure yet.'; fi
+	@scripts/install_python.sh torch
+	scripts/bench.sh
 
 format:
 	@$(install) ci

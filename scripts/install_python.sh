@@ -3,6 +3,8 @@
 # can reach them by its own configuration. What cannot be had is one line here,
 # and tests that are skipped: this never fails.
 #
+#   scripts/install_python.sh [GROUP...]   what the tests use, and these groups
+#
 # Where all is there it compares two small files and is done. TOPOS_PYTHON=skip
 # leaves .venv alone.
 set -uo pipefail
@@ -13,7 +15,7 @@ log=.venv/topos-install.log
 
 [[ ${TOPOS_PYTHON:-} == skip ]] && exit 0
 
-say() { echo "topos: $1; the tests that want it are skipped" >&2; }
+say() { echo "topos: $1; what wants it is skipped" >&2; }
 
 requirements() { awk -v group="$1" '$1 == group { print $2 }' "$list"; }
 
@@ -57,4 +59,5 @@ install() {
 
 install plugin --no-deps
 install jax
+for group in "$@"; do install "$group"; done
 exit 0

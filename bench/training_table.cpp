@@ -1,5 +1,6 @@
 // Transformers: training steps as one plan, and a long prompt.
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -44,10 +45,44 @@ Program program_of(std::string name, const GptOptions& options,
           }};
 }
 
+/// A program on the native engine against the same, emitted, on XLA; the first
+/// result is read each time.
+void add_against_xla(std::vector<Row>& rows, const std::string& name,
+                     const GptOptions& gpt, const char* which,
+                     const Options& options) {
+  if (!wanted(options, name)) return;
+  Row row{.table = "small",
+          .row = name,
+          .threads = options.threads,
+          .rival = "topos, xla"};
+  const models::Recorded recorded = models::record_gpt(gpt);
+  const auto program =
+      std::ranges::find(recorded.programs, which, &models::Program::name);
+  const Symbol result = program->plan.entry().results()[0].value;
+  const auto stepping = [&](Session session) {
+    const auto held = std::make_shared<Session>(std::move(session));
+    return [&, held] {
+      held->step(program->plan, Feeds(program->feeds)).of(result);
+    };
+  };
+  try {
+    const Engine xla = xla::engine();
+    row.rival_version = xla.description();
+    const auto times = measure_in_turn(
+        {stepping(native::open(recorded.network, {.threads = options.threads})),
+         stepping(xla.open(recorded.network))});
+    set_ours(row, times[0]);
+    set_rival_if_faster(row, row.rival, row.rival_version, times[1]);
+  } catch (const RuntimeError& error) {
+    row.rival = error.what();  // no plugin
+  }
+  rows.push_back(row);
+}
+
 }  // namespace
 
 std::vector<Row> small_table(const Options& options) {
-  if (!wanted(options, "small")) return {};
+  std::vector<Row> rows;
   GptOptions small;
   small.layers = 2;
   small.width = 32;
@@ -56,8 +91,19 @@ std::vector<Row> small_table(const Options& options) {
   small.batch = 64;
   small.time = 8;
   small.seed = 1;
-  return against_python(
-      "small", program_of("small", small, "train", options.threads), options);
+  if (wanted(options, "small")) {
+    rows = against_python(
+        "small", program_of("small", small, "train", options.threads), options);
+  }
+  add_against_xla(rows, "small, on XLA", small, "train", options);
+  GptOptions block;
+  block.layers = 1;
+  block.vocabulary = 32;
+  block.batch = 1;
+  block.time = 256;
+  block.seed = 1;
+  add_against_xla(rows, "block of 256, on XLA", block, "last", options);
+  return rows;
 }
 
 std::vector<Row> training_table(const Options& options) {

@@ -84,8 +84,10 @@ TOPOS_BF16_DOT void compute_tile(const Tile& tile) {
     }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      const __m512i left = _mm512_set1_epi32(static_cast<int>(
-          tile.a[static_cast<std::size_t>(r) * block_pairs + k]));
+      // Not _mm512_set1_epi32: as bf16, Clang 16 crashes over what that makes.
+      const __m512i left =
+          _mm512_broadcastd_epi32(_mm_cvtsi32_si128(static_cast<int>(
+              tile.a[static_cast<std::size_t>(r) * block_pairs + k])));
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v) {
         sum[r][v] =

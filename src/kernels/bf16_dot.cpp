@@ -9,7 +9,17 @@
 #include "topos/error.h"
 
 #if defined(__x86_64__)
+// GCC 12 takes what its own intrinsics leave undefined on purpose for a mistake
+// (its bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
+#else
+#include <immintrin.h>
+#endif
 #define TOPOS_BF16_DOT \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #endif

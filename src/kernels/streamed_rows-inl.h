@@ -107,14 +107,20 @@ HWY_NOINLINE void pass(const Stretch<T, S>& s) {
   }
   if (j == s.columns) return;
   const size_t count = s.columns - j;
+  V right[depth];
+  TOPOS_UNROLL
+  for (int k = 0; k < depth; ++k) {
+    right[k] = load_wide_first(d, b + k * b_row + j, count);
+  }
+  TOPOS_UNROLL
   for (int r = 0; r < rows; ++r) {
-    V sum =
-        load_first(d, sums + static_cast<size_t>(r) * sums_row<T> + j, count);
+    T* const to = sums + static_cast<size_t>(r) * sums_row<T> + j;
+    V sum = load_first(d, to, count);
+    TOPOS_UNROLL
     for (int k = 0; k < depth; ++k) {
-      sum = fused_multiply_add(
-          d, left[r][k], load_wide_first(d, b + k * b_row + j, count), sum);
+      sum = fused_multiply_add(d, left[r][k], right[k], sum);
     }
-    store_first(d, sum, sums + static_cast<size_t>(r) * sums_row<T> + j, count);
+    store_first(d, sum, to, count);
   }
 }
 

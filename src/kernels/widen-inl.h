@@ -12,6 +12,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -103,13 +104,13 @@ template <class D, class S>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_wide_first(D d, const S* from,
                                                       std::size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
-  using T = hn::TFromD<D>;
-  if constexpr (std::same_as<S, T>) {
+  if constexpr (std::floating_point<S>) {
     return load_first(d, from, count);
   } else {
-    HWY_ALIGN T lanes[hn::MaxLanes(D())] = {};
-    for (std::size_t i = 0; i < count; ++i) lanes[i] = from[i];
-    return hn::Load(d, lanes);
+    // Widened as a vector: one by one, they are much code.
+    S lanes[hn::MaxLanes(D())] = {};
+    std::copy(from, from + count, lanes);
+    return load_wide(d, lanes);
   }
 }
 

@@ -83,8 +83,10 @@ function(topos_finish_library)
   list(REMOVE_DUPLICATES packages)
   target_link_libraries(topos PRIVATE ${packages})
   # Calls within a shared library go straight to their function.
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
   target_link_options(topos PRIVATE
-    $<$<BOOL:${BUILD_SHARED_LIBS}>:-Wl,-Bsymbolic-functions>)
+    $<$<BOOL:${BUILD_SHARED_LIBS}>:-Wl,-Bsymbolic-functions,--version-script=${exports}>)
+  set_target_properties(topos PROPERTIES LINK_DEPENDS ${exports})
   set_target_properties(topos PROPERTIES
     LINKER_LANGUAGE CXX
     CXX_EXTENSIONS OFF

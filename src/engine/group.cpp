@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "engine/row_formula.h"
+#include "kernels/matmul.h"
 
 namespace topos::engines {
 
@@ -27,7 +28,8 @@ constexpr std::int64_t greatest_single_row = 16384;
 /// time, are written before a row formula reads them: each tile of whole rows
 /// would read all of the right operand.
 constexpr std::int64_t greatest_product_row = 8192;
-constexpr std::int64_t few_product_rows = 96;
+constexpr auto few_product_rows =
+    static_cast<std::int64_t>(kernels::in_place_rows);
 
 /// How an operation takes part in tiles.
 struct Role {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/program.h"
+#include "kernels/few_rows.h"
 #include "ops/evaluate.h"
 #include "ops/widening.h"
 
@@ -17,7 +18,7 @@ using graph::Kind;
 using graph::Node;
 
 /// Rows of a product that reads its right operand at memory's speed.
-constexpr std::int64_t few_rows = 4;
+constexpr auto few_rows = static_cast<std::int64_t>(kernels::streamed_rows);
 
 class Widener {
  public:

@@ -58,6 +58,7 @@ Row measured(const std::string& name, DType dtype, bool transposed,
   std::vector<double> reading;
   session.step(plan, Feeds(feeds));
   for (int round = 0; round < 15; ++round) {
+    await_cores(options.threads);
     ours.push_back(time_ms([&] { session.step(plan, Feeds(feeds)); }, 1));
     reading.push_back(read_ms(bytes, options.threads, streams));
   }

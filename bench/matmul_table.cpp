@@ -124,7 +124,7 @@ Row measured(const Product& p, const Options& options, double limit) {
     expect_equal(result, c, p.k, rival.name);
     runs.push_back(rival.run);
   }
-  const auto times = measure_in_turn(runs);
+  const auto times = measure_in_turn(options.threads, runs);
   set_ours(row, times[0]);
   if (rivals.empty()) row.rival = "none is installed";
   for (std::size_t i = 0; i < rivals.size(); ++i) {

@@ -92,7 +92,7 @@ class Table {
             .numerics = numerics};
     std::vector<std::function<void()>> runs{[&] { ours.run(); }};
     for (const ProductRival& rival : rivals) runs.push_back(rival.run);
-    const auto times = measure_in_turn(runs);
+    const auto times = measure_in_turn(options_.threads, runs);
     set_ours(row, times[0]);
     if (rivals.empty()) row.rival = "none is installed";
     for (std::size_t i = 0; i < rivals.size(); ++i) {

@@ -81,7 +81,9 @@ Row measured(Row row, const Program& program, Rival& rival) {
   for (int round = 0; round < rounds; ++round) {
     // Until the rival's threads have stopped waiting for more.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    await_cores(row.threads);
     our_times.push_back(time_ms(program.run, our_repeats));
+    await_cores(row.threads);
     for (const double time : rival.run(their_repeats)) {
       their_times.push_back(time);
     }

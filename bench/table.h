@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "steady.h"
+
 /// \file
 /// What the tables share: two programs measured in turn, and a row.
 
@@ -72,6 +74,7 @@ inline void measure(Row& row, const std::function<void()>& ours,
   std::vector<double> our_times;
   std::vector<double> rival_times;
   for (int round = 0; round < rounds; ++round) {
+    await_cores(row.threads);
     our_times.push_back(time_ms(ours, our_repeats));
     if (rival) rival_times.push_back(time_ms(rival, rival_repeats));
   }
@@ -87,7 +90,7 @@ inline void measure(Row& row, const std::function<void()>& ours,
 /// there is a pause, in which the threads of the one before stop waiting for
 /// more work: those of GNU's OpenMP spin for up to ten milliseconds.
 inline std::vector<std::vector<double>> measure_in_turn(
-    const std::vector<std::function<void()>>& runs) {
+    int threads, const std::vector<std::function<void()>>& runs) {
   constexpr double round_ms = 5;
   constexpr double budget_ms = 800;
   std::vector<int> repeats;
@@ -103,6 +106,7 @@ inline std::vector<std::vector<double>> measure_in_turn(
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      await_cores(threads);
       if (repeats[i] > 1) runs[i]();  // warm again
       times[i].push_back(time_ms(runs[i], repeats[i]));
     }

@@ -69,6 +69,7 @@ void add_against_xla(std::vector<Row>& rows, const std::string& name,
     const Engine xla = xla::engine();
     row.rival_version = xla.description();
     const auto times = measure_in_turn(
+        options.threads,
         {stepping(native::open(recorded.network, {.threads = options.threads})),
          stepping(xla.open(recorded.network))});
     set_ours(row, times[0]);

@@ -101,7 +101,7 @@ std::vector<Row> against_python(const std::string& table,
                                 const Program& program,
                                 const Options& options) {
   std::vector<Row> rows;
-  for (const char* framework : {"torch", "torch-compile", "jax"}) {
+  for (const std::string& framework : program.rivals) {
     Row row{.table = table,
             .row = program.name,
             .threads = options.threads,

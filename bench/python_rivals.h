@@ -19,6 +19,7 @@ struct Program {
   /// Times that `run` is one run of the rival's.
   int rival_units = 1;
   std::string numerics = "exact";
+  std::vector<std::string> rivals = {"torch", "torch-compile", "jax"};
 };
 
 /// A row for each framework that has the program, measured in turn.

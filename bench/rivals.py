@@ -2,8 +2,9 @@
 
     rivals.py FRAMEWORK PROGRAM THREADS
 
-FRAMEWORK is torch, torch-compile (the whole program compiled) or jax (jitted, state
-donated). Started by topos_bench, a program a process. The first line of standard
+FRAMEWORK is torch, torch-compile (the whole program compiled), jax (jitted, state
+donated) or llm.c (its CPU program, compiled here for this machine from the checkout
+of github.com/karpathy/llm.c that LLM_C names). Started by topos_bench, a program a process. The first line of standard
 output names the version, or is `missing` and a reason; then each line of standard
 input is a request, and a line of numbers its answer:
 
@@ -358,6 +359,67 @@ def jax_programs():
     }
 
 
+# ---- llm.c ------------------------------------------------------------------
+
+
+def llm_c_programs():
+    """Its training step (train_gpt2.c), on a checkpoint of random parameters."""
+    import ctypes
+    import pathlib
+    import random
+    import struct
+    import subprocess
+    import tempfile
+
+    checkout = os.environ.get("LLM_C", "")
+    source = pathlib.Path(checkout, "train_gpt2.c")
+    if not checkout or not source.exists():
+        raise ImportError("LLM_C names no checkout of llm.c")
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    folder = tempfile.TemporaryDirectory()
+
+    def step():
+        library = folder.name + "/llm.so"
+        # The flags of its Makefile; TESTING leaves its main out.
+        subprocess.run(
+            ["cc", "-Ofast", "-march=native", "-fopenmp",
+             "-DOMP", "-DTESTING", "-w", "-shared", "-fPIC", "-I", checkout, source,
+             "-o", library, "-lm"], check=True)
+        o, length, padded = GPT2, 1024, 50304
+        block = 12 * o.width * o.width + 13 * o.width
+        count = (padded + length + 2) * o.width + o.layers * block
+        checkpoint = folder.name + "/gpt2.bin"
+        with open(checkpoint, "wb") as file:
+            header = [20240326, 3, length, o.vocabulary, o.layers, o.heads, o.width,
+                      padded]
+            file.write(struct.pack("<256i", *header, *[0] * 248))
+            some = [random.gauss(0, 0.02) for _ in range(1 << 16)]
+            file.write((struct.pack(f"<{len(some)}f", *some) *
+                        (count // len(some) + 1))[:4 * count])
+        llm = ctypes.CDLL(library)
+        model = ctypes.create_string_buffer(1 << 16)  # more than its struct GPT2
+        llm.gpt2_build_from_checkpoint(model, checkpoint.encode())
+        tokens = (ctypes.c_int * (o.batch * o.time))
+        index, targets = (tokens(*(random.randrange(o.vocabulary) for _ in range(
+            o.batch * o.time))) for _ in range(2))
+        size = [ctypes.c_size_t(o.batch), ctypes.c_size_t(o.time)]
+        rates = [ctypes.c_float(x) for x in (1e-4, 0.9, 0.999, 1e-8, 0.01)]
+        count = [0]
+
+        def run():
+            count[0] += 1
+            llm.gpt2_forward(model, index, targets, *size)
+            llm.gpt2_zero_grad(model)
+            llm.gpt2_backward(model)
+            llm.gpt2_update(model, *rates, count[0])
+
+        return run
+
+    version = subprocess.run(["git", "-C", checkout, "log", "-1", "--format=%h %cs"],
+                             capture_output=True, text=True).stdout.strip()
+    return f"llm.c {version}", {"gpt2 step": step}
+
+
 # ---- Requests ---------------------------------------------------------------
 
 
@@ -369,14 +431,19 @@ def peak_bytes():
     return 0
 
 
+# What libraries print goes elsewhere.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
 def answer(*words):
-    print(*words, flush=True)
+    print(*words, file=answers, flush=True)
 
 
 def main():
     try:
-        version, programs = (jax_programs() if framework == "jax" else
-                             torch_programs())
+        version, programs = {"jax": jax_programs, "llm.c": llm_c_programs}.get(
+            framework, torch_programs)()
         make = programs[program]
     except (ImportError, KeyError) as error:
         return answer("missing", error.args[0])

@@ -115,7 +115,10 @@ std::vector<Row> training_table(const Options& options) {
     Program program = program_of(name, gpt, which, options.threads);
     if (gpt.numerics == Numerics::fast) program.numerics = "fast";
     program.run();
-    if (gpt.is_adamw) program.resident_bytes = peak_bytes();
+    if (gpt.is_adamw) {
+      program.resident_bytes = peak_bytes();
+      program.rivals.emplace_back("llm.c");
+    }
     const auto measured = against_python("training", program, options);
     rows.insert(rows.end(), measured.begin(), measured.end());
   };

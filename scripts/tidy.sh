@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 # Its own build folder, configured and never built: tidy wants the commands of
 # Clang, without precompiled headers.
 cmake --preset clang -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
-  -DTOPOS_CCACHE=OFF > /dev/null
+  -DTOPOS_CCACHE=OFF -DTOPOS_BUILD_BENCH=ON > /dev/null
 
 # What CMake compiles of ours (not the snippets and probes that it generates).
 sources() {

@@ -127,9 +127,9 @@ Product::Product(const Access& left, const Access& right, DType dtype,
                                static_cast<std::size_t>(layout.shape[-2]),
                                static_cast<std::size_t>(layout.shape[-1]));
   };
-  is_blas_ = numerics == Numerics::fast && left_dtype == right_dtype &&
-             kernels::blas_pays() && taken(left_layout_) &&
-             taken(right_layout_);
+  is_blas_ = numerics == Numerics::fast && left_dtype == dtype &&
+             right_dtype == dtype && kernels::blas_pays() &&
+             taken(left_layout_) && taken(right_layout_);
   choose_tiles(whole_rows);
 }
 

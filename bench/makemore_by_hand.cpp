@@ -85,8 +85,8 @@ float MakemoreByHand::step(const std::int32_t* contexts,
   float d_output_bias[vocabulary] = {};
 
   for (int i = 0; i < batch * context; ++i) {
-    std::copy_n(&table[static_cast<std::size_t>(contexts[i] * embedding)],
-                embedding, x + i * embedding);
+    std::copy_n(table.data() + contexts[i] * embedding, embedding,
+                x + i * embedding);
   }
   for (int i = 0; i < batch; ++i) {
     std::copy_n(hidden_bias.data(), hidden, h + i * hidden);

@@ -117,7 +117,7 @@ class Jax {
  private:
   static std::vector<std::string> command(const std::string& plugin) {
     auto result = runtime::server_command({});
-    result.push_back(TOPOS_SOURCE_DIR "/bench/makemore_jax.py");
+    result.emplace_back(TOPOS_SOURCE_DIR "/bench/makemore_jax.py");
     if (!plugin.empty()) result.push_back(plugin);
     return result;
   }

@@ -382,15 +382,11 @@ class Simplifier {
     if (type(a).shape.rank() != rank || type(b).shape.rank() != rank) {
       return std::nullopt;
     }
-    Axes swapped;
-    for (int i = 0; i < rank - 2; ++i) swapped.push_back(i);
-    swapped.push_back(rank - 1);
-    swapped.push_back(rank - 2);
-    if (permute.axes != swapped) return std::nullopt;
+    if (permute != ops::Permute::make({to}, -2, -1)) return std::nullopt;
     const auto transposed = [&](std::uint32_t id) {
       Type turned = type(id);
       std::swap(turned.shape[-1], turned.shape[-2]);
-      return append_once(ops::Permute{swapped}, turned, {{id}});
+      return append_once(permute, turned, {{id}});
     };
     const std::uint32_t left = transposed(b);
     return append_once(ops::Matmul{}, to, {{left, transposed(a)}});

@@ -142,14 +142,12 @@ void Product::choose_tiles(bool whole_rows) {
   const Strides& strides = right_layout_.strides;
   const bool is_wide = right_dtype_ == dtype_;
   using kernels::streamed_rows;
-  if (is_blas_) {
-    how_ = Right::in_place;
-  } else if (is_dot_) {
-    if (whole_rows) how_ = Right::ahead;
-  } else if ((strides[-1] == 1 &&
-              at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
-             (strides[-2] == 1 &&
-              at_most(is_wide ? kernels::few_rows : streamed_rows))) {
+  const bool in_place =
+      (strides[-1] == 1 &&
+       at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
+      (strides[-2] == 1 &&
+       at_most(is_wide ? kernels::few_rows : streamed_rows));
+  if (is_blas_ || (in_place && !is_dot_)) {
     how_ = Right::in_place;
   } else if (whole_rows) {
     how_ = Right::ahead;

@@ -299,7 +299,8 @@ Tensor widened_bound(const ops::Any& op, const ops::Widening& wide, Bounded x,
     const bool same =
         theirs == found[i] || (std::isnan(theirs) && std::isnan(found[i]));
     const double apart = same ? 0 : std::fabs(theirs - found[i]);
-    if (is_certain) return std::isfinite(apart) ? apart : undecided;
+    if (is_certain && !std::isfinite(apart)) return undecided;
+    if (is_certain) return apart;
     return errors[i] + apart +
            format.rounding(std::fabs(before[i]) + errors[i]);
   });

@@ -56,11 +56,11 @@ test-full:
 	scripts/check_format.sh
 	cmake --preset release -DTOPOS_BUILD_TESTS=ON -DTOPOS_EMULATED_TESTS=ON
 	cmake --build --preset release
-	scripts/tidy.sh
 	ctest --preset full
 	cmake --preset aarch64
 	cmake --build --preset aarch64
 	ctest --preset aarch64
+	scripts/tidy.sh
 
 bench:
 	@$(install) build bench

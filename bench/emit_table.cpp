@@ -1,7 +1,6 @@
-// What is not arithmetic. From a recording to StableHLO text, of the training
-// step of a transformer in GPT-2's size and of one four times as deep: nothing
-// is computed, its parameters have types only. And plans of many nodes with
-// next to nothing to compute.
+// From a recording to StableHLO text, of the training step of a transformer in
+// GPT-2's size and of one four times as deep. Nothing is computed: the
+// parameters have types only.
 
 #include <chrono>
 #include <iterator>
@@ -82,30 +81,6 @@ void add_stages(std::vector<Row>& rows, const models::GptOptions& gpt,
   }
 }
 
-/// A step of a plan that applies `next` to 16 numbers again and again.
-template <class Next>
-void add_nodes(std::vector<Row>& rows, const char* name, const Options& options,
-               Next&& next) {
-  if (!wanted(options, name)) return;
-  Tape tape;
-  const Value x = tape.input("x", f32, {16});
-  Value y = x;
-  for (int i = 0; i < 500; ++i) y = next(y, x);
-  const Network network = tape.seal();
-  const Plan plan = network.lower(Entry().result(y));
-  Session session = native::open(network, {.threads = options.threads});
-  const Tensor elements = uniform({16}, 1.0, 1);
-  Row row{.table = "emit", .row = name, .threads = options.threads};
-  row.rival = "none";
-  measure(
-      row,
-      [&] {
-        session.step(plan, {{x, elements}});
-      },
-      nullptr);
-  rows.push_back(row);
-}
-
 }  // namespace
 
 std::vector<Row> emit_table(const Options& options) {
@@ -114,12 +89,6 @@ std::vector<Row> emit_table(const Options& options) {
   add_stages(rows, gpt, "", options);
   gpt.layers *= 4;
   add_stages(rows, gpt, ", 48 layers", options);
-  add_nodes(rows, "1000 nodes, a step", options, [](Value y, const Value& x) {
-    const Value product = y * x;
-    return product + x;
-  });
-  add_nodes(rows, "500 sums, a step", options,
-            [](Value y, const Value& x) { return sum(y, {0}, true) + x; });
   return rows;
 }
 

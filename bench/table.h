@@ -133,6 +133,7 @@ std::vector<Row> gemv_table(const Options& options);
 std::vector<Row> makemore_table(const Options& options);
 std::vector<Row> matmul_table(const Options& options);
 std::vector<Row> narrow_table(const Options& options);
+std::vector<Row> overheads_table(const Options& options);
 std::vector<Row> rows_table(const Options& options);
 std::vector<Row> small_table(const Options& options);
 std::vector<Row> training_table(const Options& options);

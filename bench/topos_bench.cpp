@@ -30,6 +30,7 @@ constexpr std::pair<const char*,
         {"rows", topos::bench::rows_table},
         {"training", topos::bench::training_table},
         {"emit", topos::bench::emit_table},
+        {"overheads", topos::bench::overheads_table},
         {"xla", topos::bench::xla_table},
 };
 

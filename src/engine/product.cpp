@@ -100,6 +100,7 @@ Product::Product(const Access& left, const Access& right, DType dtype,
       right_layout_(right.layout),
       m_(left.layout.shape[-2]),
       k_(left.layout.shape[-1]),
+      whole_rows_(whole_rows),
       shared_right_(right.layout.shape.rank() == 2) {
   if (shared_right_) {
     // All rows of the left operand as one matrix, if strides can say so.
@@ -130,10 +131,10 @@ Product::Product(const Access& left, const Access& right, DType dtype,
   is_blas_ = numerics == Numerics::fast && left_dtype == dtype &&
              right_dtype == dtype && kernels::blas_pays() &&
              taken(left_layout_) && taken(right_layout_);
-  choose_tiles(whole_rows);
+  choose_tiles();
 }
 
-void Product::choose_tiles(bool whole_rows) {
+void Product::choose_tiles() {
   const std::int64_t columns = grid_.columns;
   const std::int64_t panels = quotient(columns, panel_columns(dtype_));
   const auto at_most = [&](std::size_t m) {
@@ -147,9 +148,11 @@ void Product::choose_tiles(bool whole_rows) {
        at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
       (strides[-2] == 1 &&
        at_most(is_wide ? kernels::few_rows : streamed_rows));
-  if (is_blas_ || (in_place && !is_dot_)) {
+  if (keeps_right_) {
+    how_ = Right::ahead;
+  } else if (is_blas_ || (in_place && !is_dot_)) {
     how_ = Right::in_place;
-  } else if (whole_rows) {
+  } else if (whole_rows_) {
     how_ = Right::ahead;
   }
   grid_.band_rows = m_;
@@ -158,7 +161,7 @@ void Product::choose_tiles(bool whole_rows) {
   const double entry_cost = cost() / static_cast<double>(entries);
   const bool small =
       m_ * columns <= tile_elements / 2 && entry_cost < worth_a_tile;
-  if (whole_rows || small) {
+  if (whole_rows_ || small) {
     // Several entries make a tile, or several tiles an entry.
     grid_.tile_rows = std::max(tile_elements / columns, least_rows);
     if (grid_.tile_rows >= 2 * m_) {
@@ -213,10 +216,13 @@ std::int64_t Product::parts(int threads) const noexcept {
 }
 
 void Product::keep_right() noexcept {
-  if (how_ == Right::in_place) return;
-  if (right_dtype_ != dtype_ && !is_dot_) return;
-  how_ = Right::ahead;
+  if (is_blas_ || (right_dtype_ != dtype_ && !is_dot_)) return;
+  if (how_ == Right::in_place &&
+      m_ <= static_cast<std::int64_t>(kernels::streamed_rows)) {
+    return;
+  }
   keeps_right_ = true;
+  choose_tiles();
 }
 
 std::size_t Product::worker_bytes() const noexcept {

@@ -70,7 +70,8 @@ class Product {
   std::int64_t parts(int threads) const noexcept;
 
   /// From now on the right operand is packed ahead, for as long as it does not
-  /// change; unless packing it does not pay, or would double its memory.
+  /// change; unless packing does not pay, as for the few rows that read it as a
+  /// stream, or would widen it. Changes the grid.
   void keep_right() noexcept;
   bool keeps_right() const noexcept { return keeps_right_; }
 
@@ -103,7 +104,7 @@ class Product {
     ahead      // packed before all tiles: they hold whole rows, or it stays
   };
 
-  void choose_tiles(bool whole_rows);
+  void choose_tiles();
   std::int64_t entry_panels() const noexcept;
   /// Whether tiles pack a block of k at a time.
   bool packs_blocks() const noexcept;
@@ -134,6 +135,7 @@ class Product {
   Layout right_layout_;
   std::int64_t m_ = 0;  // of one batch entry
   std::int64_t k_ = 0;
+  bool whole_rows_;  // a tile has them
   bool keeps_right_ = false;
   bool shared_right_;            // one right operand for all entries
   std::size_t entry_bytes_ = 0;  // of a packed right operand

@@ -143,9 +143,13 @@ void Product::choose_tiles() {
   const Strides& strides = right_layout_.strides;
   const bool is_wide = right_dtype_ == dtype_;
   using kernels::streamed_rows;
+  const bool is_in_pages =
+      strides[-2] * static_cast<std::int64_t>(size_bytes(dtype_)) % 4096 == 0;
+  const std::size_t wide_rows = is_in_pages && !whole_rows_
+                                    ? kernels::in_place_rows_of_pages
+                                    : kernels::in_place_rows;
   const bool in_place =
-      (strides[-1] == 1 &&
-       at_most(is_wide ? kernels::in_place_rows : streamed_rows)) ||
+      (strides[-1] == 1 && at_most(is_wide ? wide_rows : streamed_rows)) ||
       (strides[-2] == 1 &&
        at_most(is_wide ? kernels::few_rows : streamed_rows));
   if (keeps_right_) {

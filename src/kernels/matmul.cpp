@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "kernels/simd_targets.h"
 #include "kernels/targets.h"
@@ -39,6 +40,7 @@ using std::size_t;
 #if HWY_TARGET == HWY_AVX3
 inline constexpr int max_rows = 6;
 inline constexpr int strip_vectors = 4;
+#define TOPOS_TALL_TILES 1
 #elif HWY_TARGET == HWY_AVX2
 inline constexpr int max_rows = 6;
 inline constexpr int strip_vectors = 2;
@@ -48,6 +50,17 @@ inline constexpr int strip_vectors = 4;
 #else  // Emulated: the temporaries take the registers.
 inline constexpr int max_rows = 2;
 inline constexpr int strip_vectors = 1;
+#endif
+
+// Tiles that are taller and narrower read a right operand that is not packed
+// fewer times, where that needs fewer of them.
+#ifdef TOPOS_TALL_TILES
+inline constexpr int tall_rows = 8;
+inline constexpr int tall_vectors = 3;
+#undef TOPOS_TALL_TILES
+#else
+inline constexpr int tall_rows = max_rows;
+inline constexpr int tall_vectors = strip_vectors;
 #endif
 
 // What one call of a tile computes: `rows` rows (a template argument) by
@@ -146,10 +159,11 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
 
 template <class T, int vectors>
 HWY_INLINE void compute_rows(size_t rows, const Tile<T>& tile) {
+  constexpr int most = vectors <= tall_vectors ? tall_rows : max_rows;
   switch (rows) {
 #define TOPOS_ROWS(count)                           \
   case count:                                       \
-    if constexpr (count <= max_rows) {              \
+    if constexpr (count <= most) {                  \
       return compute_tile<T, count, vectors>(tile); \
     }                                               \
     break;
@@ -159,6 +173,8 @@ HWY_INLINE void compute_rows(size_t rows, const Tile<T>& tile) {
     TOPOS_ROWS(4)
     TOPOS_ROWS(5)
     TOPOS_ROWS(6)
+    TOPOS_ROWS(7)
+    TOPOS_ROWS(8)
 #undef TOPOS_ROWS
     default:
       break;
@@ -271,6 +287,23 @@ HWY_INLINE void compute_panels(size_t rows, Tile<T> tile,
   }
 }
 
+// Row tiles one after another by strips of a right operand that lies in rows.
+template <class T>
+HWY_INLINE void compute_tall(std::span<const size_t> heights, Tile<T>* tiles,
+                             const T* b, size_t first, size_t last) {
+  constexpr size_t strip = tall_vectors * hn::MaxLanes(hn::ScalableTag<T>());
+  for (size_t column = first; column < last; column += strip) {
+    for (size_t t = 0; t < heights.size(); ++t) {
+      Tile<T> tile = tiles[t];
+      tile.b = b + column;
+      tile.c += column;
+      tile.columns = std::min(strip, last - column);
+      tile.next = column + 2 * strip <= last ? strip : 0;
+      compute_strip<T, tall_vectors>(heights[t], tile);
+    }
+  }
+}
+
 template <class T>
 void multiply(const T* a, MatrixStrides a_strides, RightPanels<T> right, T* c,
               ptrdiff_t c_row_stride, MatmulShape shape, Range rows,
@@ -297,7 +330,11 @@ void multiply(const T* a, MatrixStrides a_strides, RightPanels<T> right, T* c,
         strides = {static_cast<ptrdiff_t>(copied_row<T>), 1};
       }
       // Tiles of nearly equal height waste less than full ones and a rest.
-      const size_t tiles = (last - first + max_rows - 1) / max_rows;
+      size_t tiles = (last - first + max_rows - 1) / max_rows;
+      const size_t tall_tiles = (last - first + tall_rows - 1) / tall_rows;
+      const bool is_tall =
+          tall_tiles < tiles && right.panel == ptrdiff_t{panel_columns<T>};
+      if (is_tall) tiles = tall_tiles;
       Tile<T> tile[max_tiles];
       size_t height[max_tiles];
       for (size_t t = 0, row = 0; t < tiles; row += height[t++]) {
@@ -310,6 +347,13 @@ void multiply(const T* a, MatrixStrides a_strides, RightPanels<T> right, T* c,
         tile[t].depth = depth;
         tile[t].b_row = right.row;
         tile[t].add = add || k != 0;
+      }
+      if (is_tall) {
+        compute_tall({height, tiles}, tile,
+                     right.first + static_cast<ptrdiff_t>(k) * right.row,
+                     panels.begin * panel_columns<T>,
+                     std::min(panels.end * panel_columns<T>, shape.n));
+        continue;
       }
       for (size_t p = panels.begin; p < panels.end; p += panels_together) {
         const Range group{p, std::min(panels.end, p + panels_together)};

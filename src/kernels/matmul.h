@@ -96,8 +96,10 @@ void matmul_packed(const T* a, MatrixStrides a_strides, const T* packed, T* c,
                    std::ptrdiff_t c_row, MatmulShape shape, Range rows,
                    Range panels, void* scratch, bool add = false);
 
-/// The most rows of a product that is worth reading b where it lies.
+/// The most rows of a product that is worth reading b where it lies; and where
+/// its rows lie multiples of 4 KB apart, which share a few sets of the caches.
 inline constexpr std::size_t in_place_rows = 96;
+inline constexpr std::size_t in_place_rows_of_pages = 24;
 
 /// The whole of c [m, n], m <= in_place_rows, without packing b, whose rows are
 /// contiguous. For f32 and f64.

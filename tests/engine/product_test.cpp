@@ -111,6 +111,30 @@ TEST(Product, OfBatches) {
   check({2, 70, 20, 200}, true, true, f64);
 }
 
+// Few rows read the right operand where it lies, or packed if it stays; rows
+// that lie pages apart are another case.
+TEST(Product, OfWeightsFedAndKept) {
+  for (const std::int64_t m : {1, 4, 5, 8, 16, 24, 25, 30, 96, 97}) {
+    for (const std::int64_t n : {70, 1024}) {
+      SCOPED_TRACE(testing::Message() << m << " x 40 x " << n);
+      const Tensor weights = values(2, {40, n});
+      const Tensor left = values(1, {m, 40});
+      Tape tape;
+      const Value x = tape.input("x", f32, left.shape());
+      const Value fed = tape.input("fed", f32, weights.shape());
+      const Value kept = tape.parameter("kept", weights);
+      const std::vector<Value> results{matmul(x, fed), relu(matmul(x, kept)),
+                                       softmax(matmul(x, kept)),
+                                       softmax(matmul(x, fed))};
+      const Network network = tape.seal();
+      Entry entry;
+      for (const Value& result : results) entry.result(result);
+      expect_the_interpreters_bits(network, network.lower(entry),
+                                   {{x, left}, {fed, weights}}, results);
+    }
+  }
+}
+
 /// A product by weights of 16 bits that are widened, fed or kept, where the
 /// cast is recorded and where it is not.
 void check_narrow(std::int64_t m, std::int64_t k, std::int64_t n, DType dtype,

@@ -155,8 +155,8 @@ TEST(NarrowWeights, AreWidened) {
 }
 
 TYPED_TEST(FewRows, InPlaceOfEveryHeightAndWidth) {
-  for (const std::size_t m : {0, 1, 2, 5, 6, 7, 13, 64, 95, 96}) {
-    for (const std::size_t n : {0, 1, 16, 31, 32, 33, 63, 64, 65, 130}) {
+  for (const std::size_t m : {0, 1, 2, 5, 6, 7, 8, 13, 16, 64, 95, 96}) {
+    for (const std::size_t n : {0, 1, 16, 31, 32, 33, 63, 64, 65, 130, 192}) {
       check_in_place<TypeParam>({m, n, 9}, Layout::rows, Layout::rows,
                                 Values::special);
     }
@@ -173,6 +173,8 @@ TYPED_TEST(FewRows, InPlaceOfEveryLayoutAndBlock) {
     }
     check_in_place<TypeParam>({7, 75, 11}, left, Layout::same_row,
                               Values::wild);
+    check_in_place<TypeParam>({16, 139, 513}, left, Layout::padded,
+                              Values::ordinary);
   }
 }
 

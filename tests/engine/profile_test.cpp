@@ -33,7 +33,7 @@ struct Layers {
     Value y = second(tanh(first(x)));
     Network network = tape.seal();
     Plan plan = network.lower(Entry().result(y));
-    return {x, y, std::move(network), std::move(plan)};
+    return {x, y, std::move(network), plan};
   }
 };
 

@@ -565,7 +565,7 @@ TEST_P(Sessions, RefuseHandlesThatWereMovedFrom) {
   EXPECT_EQ(tested().open(placement).state(m.scale).item(), 3);  // NOLINT
   EXPECT_EQ(tested().open(taken).state(m.scale).item(), 3);
   Model emptied;
-  const Plan plan = std::move(*emptied.train);
+  const Plan plan = std::move(*emptied.train);  // NOLINT: on purpose
   EXPECT_EQ(emptied.train->size(), plan.size());
   const Network network = std::move(*emptied.network);
   EXPECT_THROW(tested().open(*emptied.network), UsageError);

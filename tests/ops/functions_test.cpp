@@ -298,7 +298,7 @@ TEST(Functions, NameTheGreatestLineOfTheirOperands) {
       << message;
 }
 
-Tensor layer(TensorOperand x) {
+Tensor layer(const TensorOperand& x) {
   const Frame frame(x.site);
   return reshape(x, {5});
 }

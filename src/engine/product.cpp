@@ -152,11 +152,9 @@ void Product::choose_tiles() {
       (strides[-1] == 1 && at_most(is_wide ? wide_rows : streamed_rows)) ||
       (strides[-2] == 1 &&
        at_most(is_wide ? kernels::few_rows : streamed_rows));
-  if (keeps_right_) {
-    how_ = Right::ahead;
-  } else if (is_blas_ || (in_place && !is_dot_)) {
+  if (!keeps_right_ && (is_blas_ || (in_place && !is_dot_))) {
     how_ = Right::in_place;
-  } else if (whole_rows_) {
+  } else if (keeps_right_ || whole_rows_) {
     how_ = Right::ahead;
   }
   grid_.band_rows = m_;

@@ -87,13 +87,16 @@ void TileProgram::run_costly(const Instruction& step, const Tile& tile) const {
   }
 }
 
-/// Whether everything that an instruction touches lies without gaps.
+/// Whether everything that an instruction touches lies without gaps. An element
+/// a row beside whole rows does not, even where rows have one element: each row
+/// takes its own.
 bool TileProgram::is_dense(const Instruction& step, const Tile& tile) const {
   const std::int64_t row = tile.row(step);
   bool dense = tile.row_elements(slots_[step.result]) == row;
   for_each_operand(step, chains_, [&](std::uint32_t operand) {
     const Slot& slot = slots_[operand];
-    dense = dense && (!slot.moves || tile.row_elements(slot) == row);
+    dense = dense && (!slot.moves || (tile.row_elements(slot) == row &&
+                                      slot.extent == step.extent));
   });
   return dense;
 }

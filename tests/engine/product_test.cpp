@@ -104,6 +104,31 @@ TEST(Product, OfManyTiles) {
   check({1, 110, 64, 300}, false, true, f64);
 }
 
+// The last tile of each has one column: an element a row is not one for all.
+TEST(Product, WithAnElementARowBesideOneColumn) {
+  for (const std::int64_t n : {129, 257}) {
+    const Tensor left = values(1, {130, 20});
+    const Tensor right = values(2, {20, n});
+    const Tensor each = values(3, {130, 1});
+    Tape tape;
+    const Value a = tape.input("a", f32, left.shape());
+    const Value b = tape.input("b", f32, right.shape());
+    const Value p = tape.input("p", f32, each.shape());
+    const Value y = matmul(a, b);
+    const std::vector<Value> results{tanh(y - p), exp(y * 0.1 - exp(p)),
+                                     tanh(p) * y, relu(y + p) * p};
+    const Network network = tape.seal();
+    Entry entry;
+    for (const Value& result : results) entry.result(result);
+    const std::vector<Feed> feeds{{a, left}, {b, right}, {p, each}};
+    expect_the_interpreters_bits(network, network.lower(entry), feeds, results);
+    for (const Value& result : results) {
+      expect_the_interpreters_bits(
+          network, network.lower(Entry().result(result)), feeds, {result});
+    }
+  }
+}
+
 TEST(Product, OfBatches) {
   check({12, 8, 16, 8}, false, true);
   check({3, 100, 64, 130}, false, false);

@@ -114,6 +114,8 @@ class Widener {
     if (std::holds_alternative<ops::Cast>(node.op)) {
       return is_half(type.dtype) && node.type.dtype == f32 ? x : id;
     }
+    // A pad holds a number, which 16 bits would round.
+    if (std::holds_alternative<ops::Pad>(node.op)) return id;
     if (ops::widening(node.op, {{{bf16, type.shape}}})) return id;
     const std::uint32_t source = narrow(x, i);
     if (source == x) return id;

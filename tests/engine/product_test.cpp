@@ -176,7 +176,9 @@ void check_narrow(std::int64_t m, std::int64_t k, std::int64_t n, DType dtype,
   const auto turned = [&](Value w) { return transposed ? transpose(w) : w; };
   const std::vector<Value> results{
       matmul(x, cast(turned(fed), f32)), matmul(x, turned(cast(kept, f32))),
-      relu(matmul(cast(x, dtype), turned(kept))) + 1};
+      relu(matmul(cast(x, dtype), turned(kept))) + 1,
+      // 16 bits do not hold this number.
+      matmul(x, pad(turned(cast(kept, f32)), {0, 1}, {0, 0}, 0.1))};
   const Network network = tape.seal();
   Entry entry;
   for (const Value& result : results) entry.result(result);

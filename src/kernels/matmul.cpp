@@ -74,16 +74,17 @@ struct Tile {
   ptrdiff_t b_row;
   T* c;
   ptrdiff_t c_row;
-  ptrdiff_t next;  // how far from b the panel lies that is wanted next
   size_t depth;    // at most 512
   size_t columns;  // at most `vectors` vectors' worth
   bool add;        // to c, which holds the sum of the blocks before
 };
 
-// Brings the line to the second cache.
-HWY_INLINE void prefetch(const void* line) { __builtin_prefetch(line, 0, 2); }
-
 inline constexpr size_t line_bytes = 64;
+
+// How far ahead a strip's rows are brought to the first cache. The loads would
+// be in time by themselves on a core of one's own; with half of a core's
+// buffers, which is what a second thread on it leaves, they are not.
+inline constexpr ptrdiff_t rows_ahead = 8;
 
 template <class T, int rows, int vectors>
 HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
@@ -113,6 +114,7 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
   const ptrdiff_t a_row = tile.a_row;
   const ptrdiff_t a_column = tile.a_column;
   const ptrdiff_t b_row = tile.b_row;
+  const ptrdiff_t near = rows_ahead * b_row;
   for (size_t k = tile.depth; k != 0; --k) {
     V right[vectors];
     TOPOS_UNROLL
@@ -129,7 +131,7 @@ HWY_NOINLINE void compute_tile(const Tile<T>& tile) {
     }
     TOPOS_UNROLL
     for (size_t j = 0; j < static_cast<size_t>(vectors) * lanes; j += line) {
-      prefetch(b + tile.next + static_cast<ptrdiff_t>(j));
+      __builtin_prefetch(b + near + static_cast<ptrdiff_t>(j));
     }
     a += a_column;
     b += b_row;
@@ -282,7 +284,6 @@ HWY_INLINE void compute_panels(size_t rows, Tile<T> tile,
     tile.b = right.first + static_cast<ptrdiff_t>(p) * right.panel +
              static_cast<ptrdiff_t>(k) * right.row;
     tile.c = c + column;
-    tile.next = p + 1 < panels.end ? right.panel : 0;
     compute_panel(rows, std::min(shape.n - column, panel_columns<T>), tile);
   }
 }
@@ -298,7 +299,6 @@ HWY_INLINE void compute_tall(std::span<const size_t> heights, Tile<T>* tiles,
       tile.b = b + column;
       tile.c += column;
       tile.columns = std::min(strip, last - column);
-      tile.next = column + 2 * strip <= last ? strip : 0;
       compute_strip<T, tall_vectors>(heights[t], tile);
     }
   }
